@@ -18,7 +18,7 @@ namespace nearfar {
 namespace {
 
 // Rows are (vertex, key) to insert or decrease, and (-1, 0) to pop. A vertex is inserted at most
-// once. What is popped is written as pairs of vertex and key; returns how many.
+// once. Writes the popped pairs of vertex and key, and returns their number.
 template <class Heap>
 int64_t play(int32_t n, const int64_t* operations, std::size_t count, int64_t* popped) {
   Heap heap(n);
@@ -74,7 +74,7 @@ int64_t play(const std::string& heap, int32_t n, const int64_t* operations, std:
 
 }  // namespace nearfar
 
-// -1 where the operations are none.
+// Returns -1 if the operations are invalid.
 extern "C" int64_t heap_trace(const char* heap, int32_t n, const int64_t* operations,
                               std::size_t count, int64_t* popped) {
   try {

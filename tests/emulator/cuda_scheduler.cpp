@@ -1,5 +1,5 @@
-// The scheduler of cuda_emulation.hpp: blocks as threads, CUDA threads as fibers, and where they
-// meet.
+// The scheduler of cuda_emulation.hpp: blocks as threads, CUDA threads as fibers, and their
+// meetings.
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -49,7 +49,7 @@ emulation_switch:
   std::abort();
 }
 
-struct Meeting {  // one barrier or collective; two buffers, so that the next one may begin at once
+struct Meeting {  // one barrier or collective; two buffers, so that the next can begin at once
   unsigned mask = 0, generation = 0;
   unsigned long long arrived[2] = {0, 0};  // lanes (a warp) or a count (the block)
   uint64_t value[2][32] = {};
@@ -66,11 +66,10 @@ struct Fiber {
   bool spinning = false;
 };
 
-constexpr unsigned char kFresh =
-    0xA5;  // of fake_cupy.py: what memory holds that nobody has written
+constexpr unsigned char kFresh = 0xA5;  // contents of unwritten memory; as in fake_cupy.py
 
-// Dynamic shared memory that ends where a page begins that nobody may touch: who reads or writes
-// beyond the end stops the program.
+// Dynamic shared memory that ends at a protected page, so that an access beyond its end stops the
+// program.
 class Dynamic {
  public:
   Dynamic() = default;
@@ -108,8 +107,8 @@ class Dynamic {
 struct Block {
   std::vector<Fiber> fibers;
   std::vector<std::vector<std::unique_ptr<Meeting>>> warps;
-  std::vector<Meeting*> last;  // that a lane of each warp came to
-  std::vector<unsigned> live, ready;  // lanes of each warp that have not ended; that do not wait
+  std::vector<Meeting*> last;         // last meeting that a lane of each warp reached
+  std::vector<unsigned> live, ready;  // lanes of each warp that have not ended; lanes not waiting
   Meeting all;
   unsigned live_threads = 0;
   void* scheduler = nullptr;
@@ -118,15 +117,15 @@ struct Block {
   void* given = nullptr;
   Dynamic dynamic;
   uint32_t random = 1;
-  // The round: the warp whose lanes have their turn, these lanes, and how many warps follow.
+  // State of the round: the running warp, its remaining lanes, and the number of warps left.
   unsigned warp = 0, turn = 0, warps_left = 0;
   bool upwards = true, progress = false, spins = false;
 };
 
-__thread Block* running = nullptr;  // by this thread
+__thread Block* running = nullptr;  // block run by this thread
 constexpr size_t kStack = 64 * 1024;
 
-// The fiber whose turn it is, or null at the end of a round.
+// Returns the next fiber to run, or null at the end of a round.
 Fiber* next(Block& block) {
   const auto warps = static_cast<unsigned>(block.warps.size());
   while (true) {
@@ -142,7 +141,7 @@ Fiber* next(Block& block) {
   return &block.fibers[32 * block.warp + static_cast<unsigned>(lane)];
 }
 
-// Give the next fiber its turn; `save` is where this stack is left.
+// Switches to the next fiber; `save` receives this stack pointer.
 void go_on(Block& block, void** save) {
   Fiber* const fiber = next(block);
   if (!fiber) {
@@ -241,7 +240,7 @@ void run_block(Block& block, unsigned index, dim3 grid, dim3 threads, size_t sha
     go_on(block, &block.scheduler);
     if (!block.progress && !block.spins && block.live_threads)
       fail("deadlock: not all threads reach a barrier or a collective");
-    // It waits for another block, whose thread may want this core.
+    // The block waits for another, whose thread may need this core.
     idle_rounds = block.progress ? 0 : idle_rounds + 1;
     if (idle_rounds > 50)
       std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -250,7 +249,7 @@ void run_block(Block& block, unsigned index, dim3 grid, dim3 threads, size_t sha
   }
 }
 
-// Blocks that have run: their stacks serve the next launch.
+// Finished blocks, whose stacks the next launch reuses.
 std::mutex idle_lock;
 std::vector<std::unique_ptr<Block>> idle;
 
@@ -266,11 +265,11 @@ void give_back(std::unique_ptr<Block> block) {
   idle.push_back(std::move(block));
 }
 
-std::atomic<long> unwritten{0};  // loads of global memory that nobody has written
+std::atomic<long> unwritten{0};  // loads of unwritten global memory
 
-// Words tell: a number that happens to be four bytes of kFresh is taken for a fault, and what is
-// smaller is not looked at. Shared memory and what a thread has for itself may be loaded before it
-// is written, and not used.
+// Only full words are checked: smaller loads are skipped, and a value equal to four bytes of kFresh
+// is reported wrongly. Shared and local memory may be loaded before it is written if the value is
+// unused.
 void look(const void* from, size_t bytes) {
   const char* const at = static_cast<const char*>(from);
   if (running) {
@@ -292,7 +291,7 @@ void look(const void* from, size_t bytes) {
 
 }  // namespace
 
-// What the compiler calls before each load and store with the flags of `checked_loads`.
+// Called by compiled code before each load and store, with the flags of `checked_loads`.
 extern "C" {
 long emulation_unwritten() {
   return unwritten.exchange(0);

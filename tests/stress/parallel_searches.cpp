@@ -1,11 +1,11 @@
-// Delta-stepping and breadth-first search on several cores under load, for the sanitizers: no
-// Python, busy loops beside them, helpers that are sent away for milliseconds, and exceptions in
-// the middle. Built and run by tests/cpu/test_stress.py.
+// Delta-stepping and breadth-first search on several cores under load, for the sanitizers: without
+// Python, with busy loops on the same cores, helpers suspended for milliseconds, and exceptions
+// during searches. Built and run by tests/cpu/test_stress.py.
 //
 //   stress LOOPS ROUNDS
 //
-// Every answer is compared with that of a plain search. Prints what happened; exits with 1 on a
-// wrong one.
+// Every answer is compared with that of a plain search. Prints counts of the events; exits with 1
+// on a wrong answer.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@
 #include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/threads/worker_pool.hpp"
 
-// Two of the many types: all of them take minutes to compile with a sanitizer.
+// Two of the many types, because compiling all of them with a sanitizer takes minutes.
 #undef NEARFAR_FOR_EACH_CSR
 #undef NEARFAR_FOR_EACH_BARE
 #define NEARFAR_FOR_EACH_CSR(X) X(int32_t, int32_t) X(int32_t, double)
@@ -39,13 +39,13 @@
 
 namespace {
 
-std::atomic<int> looks_left{-1};  // looks for a signal before one throws; never, if negative
+std::atomic<int> looks_left{-1};  // checks for a signal before one throws; never if negative
 
 }  // namespace
 
 namespace nearfar {
 
-// In place of cpu/threads/interrupt.cpp, which asks Python.
+// Replaces cpu/threads/interrupt.cpp, which calls Python.
 Interrupt::Interrupt() : stop_(nullptr), holds_call_(true), next_(0) {}
 Interrupt::Interrupt(const std::atomic<bool>& given_up)
     : stop_(&given_up), holds_call_(false), next_(0) {}
@@ -113,7 +113,7 @@ struct Made {
       for (const auto& [head, weight] : row) append(head, weight);
       indptr.push_back(static_cast<int32_t>(indices.size()));
     }
-    for (int i = 0; i < 64; ++i) append(0, 0);  // loads may run over the end
+    for (int i = 0; i < 64; ++i) append(0, 0);  // loads may pass the end
   }
 
   void append(int32_t head, W weight) {
@@ -166,7 +166,7 @@ struct Made {
     for (std::size_t v = 1; v < n; ++v) join(random, v - 1, v);
   }
 
-  // Cycles of weight 0, joined by other edges, with a vertex behind each that is a dead end.
+  // Cycles of weight 0, joined by other edges, each with a dead end attached.
   void rings(std::mt19937& random) {
     constexpr std::size_t n = 3000, size = 30;
     rows.resize(2 * n);
@@ -226,7 +226,7 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
       std::vector<W> found(wanted.size());
       Interrupt interrupt;
       looks_left = random() % 10 == 0 ? static_cast<int>(random() % 3) : -1;
-      // Half of the searches end at a target: what is nearer has its distance then.
+      // Half of the searches end at a target: nearer vertices then have their distances.
       const int64_t target = static_cast<int64_t>(random() % wanted.size());
       StopRule<W> stop;
       if (turn % 2 != 0) stop.targets = &target, stop.n_targets = 1;
@@ -250,8 +250,8 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
   }
 }
 
-// Solves a graph until a worker has taken entries of another: when that is, the scheduler decides.
-// Gives up after a thousand times in vain.
+// Solves a graph until a worker has taken entries of another, which depends on the scheduler. Gives
+// up after a thousand attempts.
 void solve_until_one_steals(Totals& totals) {
   std::mt19937 random(5);
   const Made<int32_t> made(random, 300);
@@ -363,15 +363,15 @@ void search_breadth_first(unsigned seed, int rounds, Totals& totals) {
   }
 }
 
-// A thread that gets this signal is away, in one case of eight for a few time slices. Now and then
-// it has just read a distance that it is about to lower.
+// Suspends the thread that receives this signal, in one case of eight for a few time slices.
+// Sometimes it has just read a distance that it is about to lower.
 void be_away(int) {
   static std::atomic<unsigned> times{0};
   const timespec slices{0, times++ % 8 == 0 ? 12'000'000 : 300'000};
   nanosleep(&slices, nullptr);
 }
 
-// Sends a thread away now and then, neither the first, which leads, nor the own.
+// Suspends a thread now and then, except the leader and its own.
 void send_away(const std::atomic<bool>& stop) {
   std::mt19937 random(3);
   const long own = syscall(SYS_gettid), first = getpid();

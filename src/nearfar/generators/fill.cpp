@@ -42,8 +42,8 @@ void fill_unit(Out out, uint64_t key, uint64_t start, int threads) {
   throw nb::type_error("out: float32 or float64");
 }
 
-// Row v of out: k distinct vertices other than v, uniform over all such sets, by Floyd's method
-// (Bentley, Floyd: "A sample of brilliance", CACM 30(9), 1987): k draws, none rejected.
+// Fills row v of out with k distinct vertices other than v, uniform over all such sets, by Floyd's
+// method (Bentley, Floyd: "A sample of brilliance", CACM 30(9), 1987): k draws without rejection.
 template <class T>
 void distinct_others(T* out, int64_t rows, int64_t k, int64_t n, uint64_t key, int threads) {
   constexpr int64_t scan_limit = 48;  // up to here a scan is faster than a table

@@ -31,8 +31,8 @@ struct Scramble {
   }
 };
 
-// The quadrant of each of the scale levels is drawn with 32 bits against the cumulative thresholds
-// a, a + b, a + b + c (times 2^32): the source bit is set in quadrants C and D, the target bit in B
+// Draws the quadrant of each of the scale levels with 32 bits against the cumulative thresholds a,
+// a + b, a + b + c (times 2^32): the source bit is set in quadrants C and D, the target bit in B
 // and D.
 template <class T>
 void kronecker(T* sources, T* targets, int64_t m, int scale, uint64_t key, uint64_t scramble_key,

@@ -1,4 +1,4 @@
-// From the description that Python gives to a RasterView.
+// Converts the description of a raster from Python to a RasterView.
 #pragma once
 
 #include "cpu/bindings/bindings.hpp"

@@ -1,7 +1,7 @@
-// A tile that is entered at few cells, relaxed in place, cell by cell in order of distance.
+// Relaxes a tile that is entered at few cells in place, one cell at a time in order of distance.
 //
-// Whoever gives something to a tile is noted with it (Givers), so a visit reads the cells that it
-// lowers and their neighbours, and no others: a passage costs what it would on the explicit graph.
+// The cells that may lower a tile are recorded with it (Givers), so a visit reads only the cells
+// that it lowers and their neighbours: a passage costs as much as on the explicit graph.
 #pragma once
 
 #include <bit>
@@ -26,7 +26,7 @@ class Cells {
         heap_(0) {
     const RasterShape& shape = view.shape;
     for (int k = 0; k < view.steps; ++k) {
-      // Step k comes from offset[k]; the one out of a cell goes the other way.
+      // Step k enters a cell from offset[k]; the step out of a cell is its opposite.
       const int z = -view.offset[k][0], y = -view.offset[k][1], x = -view.offset[k][2];
       away_[k] = (z * shape.rows + y) * shape.columns + x;
       within_[k] = (z * side_ + y) * side_ + x;
@@ -34,8 +34,8 @@ class Cells {
     }
   }
 
-  // Lowers what the givers lower, up to the tile's fixed point or a number of settled cells; false
-  // if cells are left, which then wait in no heap.
+  // Relaxes the tile from the givers to its fixed point or up to a number of settled cells. Returns
+  // false if cells are left; they are then in no heap.
   bool relax(const TilePlace& p, T* distances, const Givers& givers, uint64_t most, Given<T>& given,
              TileCounts& counts) {
     place_ = p, d_ = distances;
@@ -51,16 +51,16 @@ class Cells {
   struct At {
     int z, y, x;
   };
-  static constexpr uint32_t kFlat = uint32_t{1} << 31;  // in a set: of lower_flat()
+  static constexpr uint32_t kFlat = uint32_t{1} << 31;  // marks a set of lower_flat()
   struct Way {
-    int64_t away;    // in the raster
-    int32_t within;  // in the tile
+    int64_t away;    // position in the raster
+    int32_t within;  // position in the tile
   };
   struct Next {
     int32_t position;
     T distance;
     int64_t cell;
-    uint32_t last = ~uint32_t{0};  // the set of the one neighbour that was lowered,
+    uint32_t last = ~uint32_t{0};  // the set of the only lowered neighbour,
     int k = 0;                     // its number
     Way way;
   };
@@ -110,8 +110,8 @@ class Cells {
     return left > 0;
   }
 
-  // All neighbours of a cell that are in its tile. Returns whether one alone was lowered while no
-  // cell waits: it becomes the next, as along a passage.
+  // Lowers all neighbours of a cell that are in its tile. Returns whether exactly one was lowered
+  // while no cell is pending: it is the next one, as along a passage.
   template <StepRule Rule, bool AsGiven>
   NEARFAR_INLINE bool lower_all(Next& next) {
     const int64_t cell = next.cell;
@@ -128,8 +128,8 @@ class Cells {
         [&](int k) { return Way{away_[k], within_[k]}; });
   }
 
-  // The same for four or eight neighbours, row by row in vectors of four cells. Its factors are NaN
-  // where no step leads, which improves nothing.
+  // The same for four or eight neighbours, row by row in vectors of four cells. Factors are NaN for
+  // positions without a step, which improve nothing.
   template <StepRule Rule>
   NEARFAR_INLINE bool lower_flat(Next& next) {
     const int64_t cell = next.cell;
@@ -159,9 +159,9 @@ class Cells {
         });
   }
 
-  // Lowers the neighbours in a set, each at its sum and where its way leads. Along a straight
-  // passage the way is the last one: a branch that is predicted, so the next cell need not wait for
-  // this one's comparisons.
+  // Lowers the neighbours in a set to their sums and records their directions. Along a straight
+  // passage the direction repeats: the branch is predicted, and the next cell does not wait for
+  // these comparisons.
   template <class Sum, class WayOf>
   NEARFAR_INLINE bool lower(uint32_t lowered, uint32_t set, Next& next, const Sum& sum,
                             const WayOf& way_of) {
@@ -186,8 +186,8 @@ class Cells {
     return true;
   }
 
-  // Lowers the neighbours of a cell that are in the tile, and gives to those of other tiles, unless
-  // `give` is null: those of a giver may be inside its tile, which is not stored atomically.
+  // Lowers the neighbours of a cell in the tile, and passes those in other tiles to `give`, unless
+  // it is null: a giver's neighbours may be inside its own tile, which is not stored atomically.
   template <StepRule Rule, bool AsGiven, class Give>
   void lower_around(int64_t cell, At at, T distance, const Give& give, bool lowers = true) {
     const RasterShape& shape = view_.shape;

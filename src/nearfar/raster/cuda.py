@@ -20,8 +20,8 @@ __all__ = ["Engine", "macros", "search"]
 _C_TYPES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}
 _SOURCE = 64  # a tile with a source, in tiles.cuh's marks
 _TILE = 24  # bytes of a tile besides its cells
-# Few tiles at a time take a CPU less time than a GPU, which needs _VISIT seconds for each. The search
-# is handed over once they have taken as long as the copies, and back once many tiles wait.
+# Few tiles at a time take a CPU less time than a GPU, which needs _VISIT seconds for each. The
+# search is handed over once they have taken as long as the copies, and back once many wait.
 _VISIT, _COPIED = 7e-6, 10e9  # bytes per second, there and back; measured on an H100
 _PATIENCE = 500  # visits, at least
 _WIDE = 64  # tiles of the CPU

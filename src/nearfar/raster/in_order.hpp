@@ -1,10 +1,11 @@
-// Volumes whose steps cost what the entered cell costs: cells in order of distance, by one worker.
+// Volumes whose steps cost as much as the entered cell: one worker settles cells in order of
+// distance.
 //
-// Whichever neighbour of a cell is settled first gives it its distance, since the others add the
-// same cost to no less. So each cell is labelled once, what remains of a pop is to find neighbours
-// without a label, and 26 of them are nine groups of bits. Costs are integers, in any dtype: cells
-// wait in a ring of buckets, one per distance. This takes about as long for any costs, while tiles
-// take longer the more often they are visited (search.cpp).
+// The first neighbour of a cell to be settled determines its distance, because later ones add the
+// same cost to no smaller distance. So each cell is labelled once, and a pop only finds the
+// neighbours without a label: the 26 neighbours are nine groups of bits. Costs are integers, in any
+// dtype, and cells wait in a ring of buckets, one per distance. The time hardly depends on the
+// costs, while tiles take longer the more often they are visited (search.cpp).
 #pragma once
 
 #include <bit>
@@ -15,7 +16,7 @@
 
 namespace nearfar {
 
-// Distances of 0 for the sources, none for all other cells.
+// Sets the distance of the sources to 0 and of all other cells to unreached.
 template <class T>
 void start(T* distances, int64_t cells, const int64_t* sources, std::size_t n_sources) {
   std::fill(distances, distances + cells, unreached<T>());
@@ -28,11 +29,11 @@ class InOrder {
   explicit InOrder(const RasterView<T>& view)
       : view_(view), row_(view.shape.columns + 2), plane_(row_ * (view.shape.rows + 2)) {}
 
-  // Whether the raster is of this kind, with small integers as costs.
+  // Prepares the search; returns whether the raster is of this kind, with small integers as costs.
   bool prepare() { return has_steps() && open_cells(); }
 
-  // Labels the cells up to a bound, after prepare(); false if a distance is so large that sums
-  // would be rounded.
+  // Labels the cells up to a bound, after prepare(). Returns false if a distance is so large that
+  // sums would be rounded.
   bool run(T* distances, const int64_t* sources, std::size_t n_sources, T limit,
            const int64_t* targets, std::size_t n_targets, TileCounts& counts) {
     start(distances, view_.shape.cells(), sources, n_sources);
@@ -42,7 +43,7 @@ class InOrder {
     }
     Interrupt interrupt;
     std::size_t waiting = ring_[0].size(), met = 0;
-    T farthest = 0;  // of the targets met
+    T farthest = 0;  // greatest distance of the targets reached
     for (uint64_t now = 0; waiting > 0; ++now) {
       std::vector<Place>& bucket = ring_[now & (ring_.size() - 1)];
       if (bucket.empty()) continue;
@@ -69,7 +70,7 @@ class InOrder {
   struct Place {
     uint32_t bit, cell;
   };
-  static constexpr int kRows = 9;  // of three neighbours each
+  static constexpr int kRows = 9;  // rows of three neighbours each
   static constexpr uint64_t kMostCost = 1 << 16;
   static constexpr uint64_t kExact =
       (uint64_t{1} << (std::numeric_limits<T>::digits - 1)) - kMostCost;
@@ -94,8 +95,8 @@ class InOrder {
     return true;
   }
 
-  // Makes the ring, and bits that are 0 for the cells that can be entered; false if a cost is not
-  // a small integer.
+  // Creates the ring, and bits that are 0 for passable cells. Returns false if a cost is not a
+  // small integer.
   bool open_cells() {
     const RasterShape& shape = view_.shape;
     closed_.assign(static_cast<std::size_t>(plane_ * (shape.planes + 2) / 64 + 2), ~uint64_t{0});
@@ -131,7 +132,7 @@ class InOrder {
   bool is_open(uint32_t bit) const { return (closed_[bit / 64] >> (bit % 64) & 1) == 0; }
   void label(uint32_t bit) { closed_[bit / 64] |= uint64_t{1} << (bit % 64); }
 
-  // Labels the neighbours of the part's cells that have no label, and lists them.
+  // Labels the unlabelled neighbours of the cells of the part, and lists them.
   void find_neighbours() {
     const auto* const bytes = reinterpret_cast<const unsigned char*>(closed_.data());
     Place* out = list_.data();
@@ -157,7 +158,7 @@ class InOrder {
     found_ = static_cast<std::size_t>(out - list_.data());
   }
 
-  // Gives the listed cells their distances.
+  // Sets the distances of the listed cells.
   void settle(T* distances, T distance) {
     for (std::size_t i = 0; i < found_; ++i) {
       if (i + kAheadCells < found_) {
@@ -172,7 +173,7 @@ class InOrder {
   }
 
   const RasterView<T>& view_;
-  const int64_t row_, plane_;  // bits, with a closed cell around the raster
+  const int64_t row_, plane_;  // bits per row and plane, with a border of closed cells
   uint32_t bits_away_[kRows], cells_away_[kRows], steps_[kRows] = {};
   std::vector<uint64_t> closed_;  // labelled, a barrier or outside
   std::vector<std::vector<Place>> ring_;

@@ -1,10 +1,9 @@
-// Links back to the sources, the proof of a surface, allocation and paths: all from tight steps.
+// Links back to the sources, the proof of a surface, allocation and paths, all from tight steps.
 //
-// A cell's link is the first of its steps, in the order of the cells that they come from, that is
-// tight (d[u] + w == d[v]) and comes from a strictly nearer cell. Cells that only steps of no
-// length lead to take theirs in breadth-first levels, so the links form trees rooted at the
-// sources. What proves a surface is that every reached cell gets a link and that no step lowers a
-// cell.
+// A cell's link is its first step, in the order of the cells that steps come from, that is tight
+// (d[u] + w == d[v]) and comes from a strictly nearer cell. Cells reached only by steps that add
+// nothing get links in breadth-first levels, so the links form trees rooted at the sources. A
+// surface is proven if every reached cell gets a link and no step lowers a cell.
 #include <mutex>
 
 #include "cpu/bindings/dtypes.hpp"
@@ -60,7 +59,7 @@ int64_t link_plateaus(const RasterView<T>& view, const T* d, std::vector<int64_t
   return -1;
 }
 
-// (flaw, from, to): the first error of a surface, in words from which Python makes sentences.
+// Returns (flaw, from, to) for the first error of a surface; Python has the sentences.
 template <class T>
 nb::object first_flaw(const RasterView<T>& view, const T* d, T limit) {
   for (int64_t v = 0; v < view.shape.cells(); ++v) {
@@ -130,7 +129,7 @@ nb::object raster_links(const nb::dict& raster, ConstArray distances, Ids source
   return flaw;
 }
 
-// For each cell the row of the source that its links lead to, or -1.
+// Writes the row of the source to which the links of each cell lead, or -1.
 void raster_allocation(const nb::tuple& extents, ConstArray offsets, ConstArray links_given,
                        Ids sources, Array out, int threads) {
   RasterView<int32_t> view{};
@@ -145,7 +144,7 @@ void raster_allocation(const nb::tuple& extents, ConstArray offsets, ConstArray 
   nb::gil_scoped_release release;
   constexpr int32_t kUnknown = -2;
   std::fill_n(rows, cells, kUnknown);
-  for (std::size_t i = sources.size(); i-- > 0;)  // of equal sources the first
+  for (std::size_t i = sources.size(); i-- > 0;)  // the first of equal sources
     if (links[sources.data()[i]] == kRootLink) rows[sources.data()[i]] = static_cast<int32_t>(i);
   int64_t away[kMostSteps];
   for (int k = 0; k < view.steps; ++k)
@@ -170,8 +169,8 @@ void raster_allocation(const nb::tuple& extents, ConstArray offsets, ConstArray 
   });
 }
 
-// Cells of the path that the links describe, from its source to `cell`; empty where they run on
-// for longer than there are cells.
+// Returns the cells of the path along the links from its source to `cell`; empty if it is longer
+// than the number of cells.
 Owned<int64_t> raster_path(ConstArray away, ConstArray links_given, int64_t cell) {
   if (away.dtype() != nb::dtype<int64_t>() || links_given.dtype() != nb::dtype<uint8_t>())
     throw nb::type_error("away: int64, links: uint8");
@@ -185,13 +184,13 @@ Owned<int64_t> raster_path(ConstArray away, ConstArray links_given, int64_t cell
   return as_numpy(std::move(path));
 }
 
-// (barriers, first negative cell or -1, least passable, greatest passable)
+// Returns (barriers, first negative cell or -1, least passable cost, greatest passable cost).
 nb::tuple raster_scan(ConstArray cost, std::optional<ConstArray> elevation, nb::object no_data,
                       int threads) {
   nb::tuple result;
   with_weight_type(cost.dtype(), [&](auto tag) {
     using T = decltype(tag);
-    // Costs that are not negative are ordered as their bits are.
+    // Non-negative costs have the order of their bits.
     using Bits = std::make_signed_t<BitsOf<T>>;
     constexpr auto kBarrier = std::bit_cast<Bits>(unreached<T>());
     struct Part {

@@ -1,19 +1,20 @@
-// Distances over a raster: tiles in the order of the least distance that waits at their border.
+// Distances over a raster: tiles are visited in order of the least pending distance at their
+// border.
 //
-// A tile is solved to its fixed point for the borders of its neighbours (tile.hpp), then wakes
-// those whose border fell. Workers take the waiting tile with the least such distance, so a wave
-// runs through the raster nearly in order of distance, and a tile is visited a few times. Any order
+// A tile is solved to its fixed point for the borders of its neighbours (tile.hpp) and then wakes
+// those whose border fell. Workers take the waiting tile with the least such distance, so the wave
+// crosses the raster nearly in order of distance, and a tile is visited a few times. Every order
 // ends at the same fixed point d[v] = min(d[u] + w(u, v)), because rounded addition is monotone:
-// the bits depend neither on the number of workers nor on their luck.
+// the result has the same bits for any number of workers.
 //
-// A tile is one worker's at a time; neighbours read its border while it is stored, which is why
-// these cells are relaxed atomics. Whoever read too early is woken afterwards.
+// A tile belongs to one worker at a time; neighbours read its border while it is stored, so border
+// cells are relaxed atomics. A worker that read too early is woken afterwards.
 //
-// Memory order. The lock of what waits orders all else: a worker stores a tile, then takes the lock
-// and wakes the neighbours whose border fell, and whoever takes one of these next has taken the
-// lock later, so it loads the new border. The inside of a tile passes from worker to worker by the
-// same lock. A border that was read while it was stored holds for each cell the old distance or the
-// new one; both are sums of ways that exist, so nothing too small can come of it.
+// Memory order. The lock of the waiting tiles orders everything else: a worker stores a tile, then
+// takes the lock and wakes the neighbours whose border fell. A worker that takes one of these takes
+// the lock later, so it loads the new border. The inside of a tile passes between workers by the
+// same lock. A border read while it is stored has the old or the new distance of each cell; both
+// are lengths of existing paths, so no distance becomes too small.
 #include "cpu/search/search.hpp"
 
 #include <chrono>
@@ -45,8 +46,8 @@ class WaitingTiles {
         busy_(static_cast<std::size_t>(grid.tiles()), 0),
         seen_(static_cast<std::size_t>(grid.tiles()), 0) {}
 
-  // The next tile for a worker that has none, or -1 when all is done. `bound` is asked for the
-  // greatest distance that still matters.
+  // Returns the next tile for an idle worker, or -1 at the end. `bound` returns the greatest
+  // distance that still matters.
   template <class Bound, class Poll>
   int64_t take(std::unique_lock<std::mutex>& lock, const Bound& bound, const Poll& poll) {
     for (;;) {
@@ -69,7 +70,7 @@ class WaitingTiles {
     }
   }
 
-  // `side` is the number of the waking tile as seen from that tile.
+  // Wakes a tile. `side` is the number of the waking tile as seen from that tile.
   void wake(int64_t tile, T key, int side, const Givers& givers) {
     sides_[static_cast<std::size_t>(tile)] |= uint32_t{1} << side;
     givers_[static_cast<std::size_t>(tile)].add(givers);
@@ -109,14 +110,14 @@ class WaitingTiles {
     return first;
   }
 
-  // Whether tiles are visited so often that one worker is faster cell by cell, from the start.
+  // Whether tiles are visited so often that one worker, starting over cell by cell, is faster.
   bool is_rough(int workers) const {
     const auto tiles = static_cast<std::size_t>(tiles_), all = seen_.size();
     return workers <= 2 && tiles >= std::max(kEnough, all / 64) && 2 * tiles <= all &&
            static_cast<double>(visits_) > kOften * (workers + 1) * tiles_;
   }
 
-  // Which sides and cells woke a tile since the last call; after take().
+  // Returns the sides and cells that woke a tile since the last call; after take().
   uint32_t sides_of(int64_t tile, Givers& givers) {
     givers = givers_[static_cast<std::size_t>(tile)];
     givers_[static_cast<std::size_t>(tile)].count = 0;
@@ -144,8 +145,8 @@ class WaitingTiles {
       const Entry top = heap_.back();
       heap_.pop_back();
       const auto at = static_cast<std::size_t>(top.tile);
-      if (busy_[at] || top.key != pending_[at]) continue;  // woken again since
-      if (top.key > bound()) {                             // nor does anything behind it matter
+      if (busy_[at] || top.key != pending_[at]) continue;  // woken again meanwhile
+      if (top.key > bound()) {                             // no later tile matters either
         heap_.clear();
         return -1;
       }
@@ -224,9 +225,9 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
   std::atomic<bool> given_up{false};
   std::exception_ptr failure;
   TileCounts total;
-  // A wave keeps few tiles busy at once: more workers than that would sleep and wake.
+  // A wave keeps few tiles busy at once; more workers would only sleep and wake.
   const int workers = static_cast<int>(std::clamp<int64_t>(grid.tiles() / 8, 1, threads));
-  std::optional<InOrder<T>> in_order;  // once tiles are visited often
+  std::optional<InOrder<T>> in_order;  // used once tiles are visited often
   bool goes_in_order = false;
   const bool from_zero =
       std::all_of(sources, sources + n_sources, [&](int64_t s) { return distances[s] == 0; });
@@ -290,7 +291,7 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
            end != ends.end() && std::get<0>(*end) == taken; ++end)
         std::get<2>(*end) = distances[std::get<1>(*end)];
       for (int side = 0; side < 27; ++side) {
-        // Nothing is given to cells outside the raster.
+        // Cells outside the raster receive nothing.
         if (!(given.least[side] < unreached<T>())) continue;
         const int64_t away = ((side / 9 - 1) * grid.y + side / 3 % 3 - 1) * grid.x + side % 3 - 1;
         waiting.wake(taken + away, given.least[side], 26 - side, given.givers[side]);
@@ -324,7 +325,7 @@ TileCounts search(const RasterView<T>& view, T* distances, const int64_t* source
   return total;
 }
 
-// Makes the reached distances above a bound unreached: the search may have gone on beyond it.
+// Marks distances above a bound as unreached, because the search may have continued beyond it.
 template <class T>
 void cut(T* distances, std::size_t size, T bound, int threads) {
   in_ranges(size, threads, [&](std::size_t, std::size_t from, std::size_t to) {

@@ -1,4 +1,4 @@
-// Costs of a raster's steps; sweeps over the rows of one tile, compiled for several instruction
+// Costs of a raster's steps, and sweeps over the rows of one tile, compiled for several instruction
 // sets.
 //
 // All sums are left to right in the distances' dtype, and a step's cost is rounded in one order:
@@ -41,7 +41,7 @@ struct SlopeTable {
   }
 };
 
-// `more`: with slopes the elevation of each end, with corners the costs of the two cells beside.
+// `more`: for slopes the elevations of the ends, for corners the costs of the two adjacent cells.
 template <class T, StepRule Rule>
 NEARFAR_INLINE T step_cost(T from, T to, T more_from, T more_to, T factor, T inverse,
                            const SlopeTable<T>& table) {
@@ -57,7 +57,7 @@ NEARFAR_INLINE T step_cost(T from, T to, T more_from, T more_to, T factor, T inv
   }
 }
 
-// A distance after one more step; never below `here` where it saturates or is not a number.
+// Returns the distance after one more step; not below `here` if it saturates or is NaN.
 template <class T>
 NEARFAR_INLINE T lesser(T distance, T cost, T here) {
   const SumOf<T> sum = candidate(distance, cost);
@@ -76,33 +76,33 @@ struct TileArrays {
 template <class T>
 struct Sweep {
   TileArrays<T> tile;
-  int first = 0;                                 // position of the first owned cell
+  int first = 0;                                 // position of the first cell of the tile
   int planes = 1, side = 0, row = 0, plane = 0;  // extents; distances between rows and planes
   bool forward = true;
   int count = 0;           // steps into a row
   int at[kMostSteps];      // from a cell to the one that a step comes from
-  int beside[kMostSteps];  // to the one in its row beside a diagonal step
+  int beside[kMostSteps];  // from a cell to its row neighbour adjacent to a diagonal step
   T factor[kMostSteps], inverse[kMostSteps];
-  // Whether each row is also lowered along itself, to both sides, one cell after the other: where
-  // no step is diagonal, a path of stairs would otherwise take a round per stair.
+  // Whether each row is also relaxed along itself in both directions, cell by cell: without
+  // diagonal steps, a staircase path would otherwise take a round per stair.
   bool scans = false;
-  T scan_factor = 0, scan_inverse = 0;  // of the steps along a row
+  T scan_factor = 0, scan_inverse = 0;  // factors of the steps along a row
   SlopeTable<T> table;
-  T limit = unreached<T>();  // links() takes nothing beyond it for missing
+  T limit = unreached<T>();  // links() does not require links beyond it
 };
 
 // Returns how many cells were lowered.
 template <class T>
 using SweepFunction = uint32_t (*)(const Sweep<T>&);
-// Lowers one row by all steps at once; flags[x] says which cells were lowered.
+// Lowers one row by all steps at once; flags[x] tells which cells were lowered.
 template <class T>
 using PullFunction = uint32_t (*)(const Sweep<T>&, int begin, uint8_t* flags);
 
-// What links() found in a row.
-constexpr uint32_t kUnlinked = 1;    // a reached cell that no strictly nearer one leads to
-constexpr uint32_t kImproves = 2;    // a step that would still lower a cell
+// Results of links() for a row.
+constexpr uint32_t kUnlinked = 1;    // a reached cell without a strictly nearer predecessor
+constexpr uint32_t kImproves = 2;    // a step that lowers a cell
 constexpr uint32_t kImpossible = 4;  // a distance that is negative or not a number
-// Writes the first step that is tight and comes from a strictly nearer cell, or 255, for each cell.
+// Writes each cell's first tight step from a strictly nearer cell, or 255.
 template <class T>
 using LinkFunction = uint32_t (*)(const Sweep<T>&, int begin, uint8_t* links);
 

@@ -1,9 +1,9 @@
-// The inner loops: cells of one row side by side in a vector.
+// The inner loops: adjacent cells of one row in a vector.
 #include "raster/sweeps.hpp"
 
 #include "cpu/instructions/registers.hpp"
 
-// A loop whose steps do not wait for each other.
+// Marks a loop without dependences between iterations.
 #if defined(__clang__)
 #define NEARFAR_ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -13,7 +13,7 @@
 namespace nearfar::NEARFAR_ISA {
 namespace {
 
-// What a step's cost depends on besides the costs of its ends, for cell x of a row.
+// Data of a step's cost other than the costs of its ends, for cell x of a row.
 template <class T>
 struct More {
   T from = 0, to = 0;
@@ -41,7 +41,7 @@ uint32_t scan(const Sweep<T>& s, T* d, const T* c, const T* z) {
     improves_any |= static_cast<BitsOf<T>>(improves(candidate((d + 1)[x], after[x]), d[x]));
   }
   if (!improves_any) return 0;
-  // Two chains that do not wait for each other.
+  // Two independent chains.
   T down[Side], up[Side];
   T from_left = d[-1], from_right = d[Side];
   for (int x = 0; x < Side; ++x) {
@@ -63,14 +63,14 @@ uint32_t scan(const Sweep<T>& s, T* d, const T* c, const T* z) {
 template <class T, StepRule Rule, int Side, int Count>
 uint32_t sweep(const Sweep<T>& s) {
   const SlopeTable<T> table = s.table;
-  // Copies that no store through `d` can change.
+  // Local copies, which no store through `d` can change.
   int at[Count], beside[Count];
   T factor[Count], inverse[Count];
   for (int k = 0; k < Count; ++k) {
     at[k] = s.at[k], beside[k] = s.beside[k];
     factor[k] = s.factor[k], inverse[k] = s.inverse[k];
   }
-  // Counted per column: a sum over each row would be one more thing to wait for.
+  // Counted per column, because a sum over each row would add a dependence.
   BitsOf<T> fell[Side] = {};
   uint32_t lowered = 0;
   const auto lower_row = [&](int plane, int row) __attribute__((always_inline)) {
@@ -99,8 +99,8 @@ uint32_t sweep(const Sweep<T>& s) {
   if (s.planes == 1) {
     for (int row = 0; row < Side; ++row) lower_row(0, row);
   } else {
-    // Two planes in turn, the second far enough behind for its rows to wait for nothing: a row
-    // waits for the one before it.
+    // Alternates between two planes, the second so far behind that its rows depend on finished rows
+    // only: a row depends on the one before it.
     for (int plane = 0; plane < s.planes; plane += 2)
       for (int row = 0; row < Side + 2; ++row) {
         if (row < Side) lower_row(plane, row);
@@ -111,8 +111,8 @@ uint32_t sweep(const Sweep<T>& s) {
   return lowered;
 }
 
-// A cell may see what its neighbours in the row were just lowered to, or what they were before:
-// both are lengths of paths, and whoever is lowered is flagged.
+// A cell may read neighbours in its row before or after they were just lowered: both are lengths of
+// paths, and every lowered cell is flagged.
 template <class T, StepRule Rule, int Side, int Count>
 uint32_t pull(const Sweep<T>& s, int begin, uint8_t* flags) {
   const SlopeTable<T> table = s.table;
@@ -212,8 +212,7 @@ LinkFunction<T> links_of(int side) {
 
 }  // namespace
 
-// Corners are looked at where a cell has eight neighbours: in two dimensions, three to a half and
-// from a face.
+// Corners are checked only for eight neighbours in two dimensions: three from each adjacent row.
 template <class T>
 SweepFunction<T> raster_sweep(StepRule rule, int side, int count) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -1,8 +1,7 @@
-// One tile of a raster in private memory: loading it with its halo, relaxing it, storing it.
+// One tile of a raster in private memory: load it with its halo, relax it, store it.
 //
-// A tile is relaxed by sweeps while they lower many cells; when a whole round of them lowers few (a
-// winding passage, or the last corrections) a heap finishes. The counts decide, not the kind of
-// raster.
+// A tile is relaxed by sweeps while they lower many cells. When a full round lowers few (a winding
+// passage, or the last corrections), a heap finishes. The counts decide, not the kind of raster.
 #pragma once
 
 #include <bit>
@@ -102,9 +101,8 @@ class Tile {
       }
   }
 
-  // Brings the tile to its fixed point for the halo that it was loaded with. Only what lies beside
-  // the tiles that woke it (bits of `sides`) can be lowered at first, or anything where it holds a
-  // source.
+  // Relaxes the tile to its fixed point for the loaded halo. At first only cells next to the tiles
+  // that woke it (bits of `sides`) can be lowered, or any cell if it holds a source.
   void relax(uint32_t sides, bool source) {
     lowered_.clear();
     if (source)
@@ -138,7 +136,7 @@ class Tile {
     run_heap();
   }
 
-  // Stores lowered cells, and notes what they give to the tiles around.
+  // Stores lowered cells, and records the neighbouring tiles that they lower.
   void store(T* distances, Given<T>& given) {
     const TilePlace& p = place_;
     for (int z = 0; z < p.planes; ++z)
@@ -171,8 +169,8 @@ class Tile {
       }
   }
 
-  // Links of the tile's cells into `out` (the raster's array); calls unlinked(cell) for the reached
-  // ones without; returns what links() found.
+  // Writes links of the tile's cells to `out` (the raster's array), calls unlinked(cell) for
+  // reached cells without one, and returns the flags of links().
   template <class Unlinked>
   uint32_t link(uint8_t* out, T limit, const Unlinked& unlinked) {
     uint32_t all = 0;
@@ -198,18 +196,18 @@ class Tile {
   // A pop costs about 40 ns, a round of sweeps 10 us; benchmarks/raster.py.
   static constexpr std::size_t kFewSeeds = 8;
   static constexpr uint32_t kFewLowered = 256;
-  static constexpr int kAhead = 8;        // rows that are fetched before they are copied
-  static constexpr int kPad = 16;         // between rows, which start on cache lines
-  static constexpr uint8_t kInside = 13;  // the middle of 27
+  static constexpr int kAhead = 8;        // rows prefetched before they are copied
+  static constexpr int kPad = 16;         // between rows, so that they start on cache lines
+  static constexpr uint8_t kInside = 13;  // the middle one of 27 tiles
 
   struct Half {
     SweepFunction<T> function = nullptr;
     Sweep<T> sweep;
   };
 
-  // Whether a cell is near the first, no or the last face of an axis.
+  // Returns 0, 1 or 2 if a cell is near the first face of an axis, near none or near the last.
   static int part(int i, int halo, int extent) { return i < halo ? 0 : i < extent - halo ? 1 : 2; }
-  // Whether the cells that are so near to faces have neighbours in one other tile alone.
+  // Whether cells at this place have neighbours in only one other tile.
   static bool at_one_face(int place) {
     return (place / 9 != 1) + (place / 3 % 3 != 1) + (place % 3 != 1) == 1;
   }
@@ -292,7 +290,7 @@ class Tile {
   }
   void turn_back() const { turn_one(turned_.d, plain_.d); }
 
-  // Lowers rows from all their neighbours and notes what was lowered.
+  // Lowers rows from all their neighbours and records the lowered cells.
   void pull_all() {
     for (int z = 0; z < depth_; ++z)
       for (int y = 0; y < side_; ++y) pull_row(all_, z, y);
@@ -304,9 +302,9 @@ class Tile {
     for (int x = 0; x < side_; ++x)
       if (flags_[static_cast<std::size_t>(x)]) lowered_.push_back(begin + x);
   }
-  // The same for the cells beside the tiles that woke this one.
+  // The same for the cells next to the tiles that woke this one.
   void pull_border(uint32_t sides) {
-    // Whether any of these tiles lies before or after this one along an axis.
+    // Whether any of these tiles is before or after this one along an axis.
     const auto any = [&](int weight, int part) {
       for (int side = 0; side < 27; ++side)
         if ((sides >> side & 1) && side / weight % 3 == part) return true;
@@ -327,7 +325,7 @@ class Tile {
         }
       }
   }
-  // A cell of the first or last columns, from other tiles.
+  // Lowers a cell of the first or last columns from other tiles.
   void pull_cell(int at) {
     T best = plain_.d[at];
     view_.by_rule([&](auto rule) {
@@ -341,7 +339,7 @@ class Tile {
     plain_.d[at] = best;
     lowered_.push_back(at);
   }
-  // Gives what a cell of the border lowers in other tiles.
+  // Records the cells of other tiles that a border cell lowers.
   void give(int at, int place, int64_t cell, Given<T>& given) {
     view_.by_rule([&](auto rule) {
       for (uint32_t steps = leaving_[place]; steps != 0; steps &= steps - 1) {
@@ -353,7 +351,7 @@ class Tile {
       }
     });
   }
-  // The lesser of `here` and a step's sum.
+  // Returns the lesser of `here` and a step's sum.
   template <StepRule Rule>
   NEARFAR_INLINE T after_by(int from, int to, int k, T here) const {
     return lesser(plain_.d[from], step_by<Rule>(from, to, k), here);
@@ -384,7 +382,7 @@ class Tile {
       uint32_t lowered = 0;
       SumOf<T> next[kMostSteps];
       for (int k = 0; k < all_.count; ++k) {
-        // A step of `all_` comes from at[k]; the one out of this cell goes the other way.
+        // A step of `all_` comes from at[k]; the step out of this cell is its opposite.
         const int to = at - all_.at[k];
         next[k] = candidate(distance, step_by<Rule>(at, to, k));
         const bool mine = towards_[static_cast<std::size_t>(to)] == kInside;
@@ -406,14 +404,14 @@ class Tile {
   int first_ = 0;
   TilePlace place_{};
   std::vector<T> memory_;
-  std::vector<uint8_t> towards_;  // whose cell: the neighbouring tile's number, or kInside
+  std::vector<uint8_t> towards_;  // number of the tile that has the cell, or kInside
   std::vector<uint8_t> flags_;
-  std::vector<int32_t> lowered_;  // what the heap begins with
+  std::vector<int32_t> lowered_;  // initial entries of the heap
   DaryHeap<int32_t, T, 4> heap_;
-  uint32_t leaving_[27];  // steps out of the tile, by where in it a cell is
+  uint32_t leaving_[27];  // steps out of the tile, by the place of a cell
   TileArrays<T> plain_{}, turned_{};
   Half forward_, backward_, across_forward_, across_backward_;
-  Sweep<T> all_, from_plane_[2], from_row_[2];  // all steps; those from before, from after
+  Sweep<T> all_, from_plane_[2], from_row_[2];  // all steps; steps from the previous and the next
   PullFunction<T> pull_ = nullptr, pull_face_ = nullptr;
 };
 

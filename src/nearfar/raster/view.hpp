@@ -1,4 +1,5 @@
-// A raster as the engine reads it, its tiles, and what a visit of a tile gives to others.
+// A raster in the form that the engine reads, its tiles, and the updates from a visited tile to
+// others.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,8 @@ struct RasterShape {
   int64_t cells() const { return planes * rows * columns; }
 };
 
-// A raster as the engine reads it. Steps ascend by position, so the first tight one comes from the
-// smallest index.
+// A raster in the form that the engine reads. Steps ascend by position, so the first tight one
+// comes from the smallest index.
 template <class T>
 struct RasterView {
   RasterShape shape;
@@ -31,7 +32,7 @@ struct RasterView {
 
   bool flat() const { return shape.planes == 1; }
 
-  // The neighbour that step k comes from, or -1 outside.
+  // Returns the neighbour from which step k comes, or -1 outside.
   NEARFAR_INLINE int64_t neighbour(int64_t cell, int k) const {
     const int64_t x = cell % shape.columns + offset[k][2];
     const int64_t y = cell / shape.columns % shape.rows + offset[k][1];
@@ -41,7 +42,7 @@ struct RasterView {
     return inside ? (z * shape.rows + y) * shape.columns + x : -1;
   }
 
-  // Cost of step k from one cell of the raster to another.
+  // Returns the cost of step k between two cells.
   T step(int64_t from, int64_t to, int k) const {
     const T a = passable(from), b = passable(to);
     switch (rule) {
@@ -60,7 +61,7 @@ struct RasterView {
     }
   }
 
-  // True if sweeps may read the costs unchecked: NaN and infinity never improve a distance.
+  // Returns true if sweeps may read the costs unchecked: NaN and infinity never improve a distance.
   bool as_given() const {
     return std::is_floating_point_v<T> && !has_no_data && elevation == nullptr && !negative;
   }
@@ -80,7 +81,7 @@ struct RasterView {
     }
   }
 
-  // Cost as sweeps read it: barriers never improve a distance.
+  // Returns the cost in the form that sweeps read: barriers never improve a distance.
   NEARFAR_INLINE T passable(int64_t cell) const {
     T value = cost[cell];
     bool fine = value >= 0;  // false for NaN
@@ -91,16 +92,16 @@ struct RasterView {
 };
 
 constexpr uint8_t kNoLink = 255;    // an unreached cell
-constexpr uint8_t kRootLink = 254;  // a source that no other one reaches earlier
+constexpr uint8_t kRootLink = 254;  // a source that no other source reaches earlier
 
 struct TilePlace {
-  int64_t plane, row, column;  // of the first cell
-  int planes, rows, columns;   // inside the raster
+  int64_t plane, row, column;  // position of the first cell
+  int planes, rows, columns;   // extents inside the raster
 };
 
 struct TileGrid {
   int side, depth;  // cells of a full tile
-  int64_t z, y, x;  // tiles
+  int64_t z, y, x;  // numbers of tiles
 
   explicit TileGrid(const RasterShape& shape)
       : side(shape.planes == 1 ? 64 : 32),
@@ -122,14 +123,14 @@ struct TileGrid {
   int64_t containing(int64_t plane, int64_t row, int64_t column) const {
     return (plane / depth * y + row / side) * x + column / side;
   }
-  // The number of 27 of the tile with the second cell, as seen from that with the first.
+  // Returns the number (0 to 26) of the second cell's tile as seen from the first cell's.
   int side_towards(int64_t z0, int64_t y0, int64_t x0, int64_t z1, int64_t y1, int64_t x1) const {
     return static_cast<int>((z1 / depth - z0 / depth + 1) * 9 + (y1 / side - y0 / side + 1) * 3 +
                             x1 / side - x0 / side + 1);
   }
 };
 
-// Other workers read the cells along a tile's border while its owner stores them.
+// Accesses border cells atomically: other workers read them while the owner stores them.
 template <class T>
 NEARFAR_INLINE T load_shared(const T* p) {
   T value;
@@ -141,10 +142,10 @@ NEARFAR_INLINE void store_shared(T* p, T value) {
   __atomic_store(p, &value, __ATOMIC_RELAXED);
 }
 
-// Cells that may lower cells of a tile, noted by whoever lowered them.
+// Cells that may lower cells of a tile, recorded by the worker that lowered them.
 struct Givers {
   static constexpr int kMost = 8;
-  int count = 0;  // above kMost: more than are noted
+  int count = 0;  // above kMost: more than were recorded
   int64_t cell[kMost];
 
   NEARFAR_INLINE void add(int64_t giver) {
@@ -161,8 +162,8 @@ struct Givers {
   bool noted() const { return count <= kMost; }
 };
 
-// What a visit gives to the tiles around, numbered (plane * 3 + row) * 3 + column of 0, 1, 2: the
-// least distance of a cell that it would lower there, and the cells that would lower them.
+// Updates from a visit to the neighbouring tiles, numbered (plane * 3 + row) * 3 + column with 0,
+// 1, 2 each: the least distance of a cell that it would lower, and the cells that lower them.
 template <class T>
 struct Given {
   T least[27];
@@ -171,7 +172,7 @@ struct Given {
   void clear() {
     for (int side = 0; side < 27; ++side) least[side] = unreached<T>(), givers[side].count = 0;
   }
-  // Whether a cell at a distance can add nothing that matters.
+  // Whether an update at this distance adds nothing.
   NEARFAR_INLINE bool has_enough(int side, T distance) const {
     return !givers[side].noted() && !(distance < least[side]);
   }

@@ -1,10 +1,10 @@
 // Shared by both kernels of a block per source: distances of 16, 32 or 64 bits that order like the
 // number, the rows that a block takes, and its counters.
 //
-// Macros: SLOT_BITS (16, 32 or 64), FLOATING (1: WEIGHT_T is a float of SLOT_BITS and a slot holds its bits), FIGURES
-// (1: count, sum and maximum of whole rows of integers are written too).
-// A distance of `cap` or more counts as unreached; the array starts at cap, so no sum that reaches it ever
-// improves anything and no sum overflows: cap and weights are below 2^31 (2^63 in 64 bits, 2^16 in 16 bits,
+// Macros: SLOT_BITS (16, 32 or 64), FLOATING (1: WEIGHT_T is a float of SLOT_BITS and a slot holds
+// its bits), FIGURES (1: count, sum and maximum of whole rows of integers are written too). A
+// distance of `cap` or more counts as unreached; the array starts at cap, so larger sums improve
+// nothing and no sum overflows: cap and weights are below 2^31 (2^63 in 64 bits, 2^16 in 16 bits,
 // with sums of 32 bits), and a heavier weight counts as that bound, which is no less than cap.
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/memory.cuh
@@ -47,7 +47,7 @@ __device__ __forceinline__ value_t as_bits(float d) {
 #endif
 #endif
 
-// d plus the weight of an edge.
+// Returns d plus the weight of an edge.
 __device__ __forceinline__ value_t extend(value_t d, const Edge& edge) {
 #if FLOATING
   return as_bits(as_number(d) + edge_weight(edge));
@@ -60,7 +60,7 @@ __device__ __forceinline__ value_t extend(value_t d, const Edge& edge) {
 #endif
 }
 
-// d plus delta, at most cap.
+// Returns d plus delta, at most cap.
 __device__ __forceinline__ value_t widen(value_t d, value_t delta, value_t cap) {
 #if FLOATING
   const value_t sum = as_bits(as_number(d) + as_number(delta));
@@ -79,9 +79,9 @@ __device__ __forceinline__ weight_t as_weight(value_t d, value_t cap) {
 #endif
 }
 
-// Lowers slots[v] to `value`; true if that was less. Reads first: most candidates improve nothing. Two slots
-// of 16 bits share a word, which is exchanged whole: the built-in exchange of 16 bits is a loop of the same
-// kind, and would be nested in this one.
+// Lowers slots[v] to `value`; returns true if that was less. Reads first, because most candidates
+// improve nothing. Two slots of 16 bits share a word, which is exchanged as one, because the
+// built-in 16-bit exchange is another loop inside this one.
 __device__ __forceinline__ bool lower(slot_t* slots, int v, value_t value) {
 #if SLOT_BITS == 16
   uint32* word = reinterpret_cast<uint32*>(slots) + (v >> 1);
@@ -100,7 +100,7 @@ __device__ __forceinline__ bool lower(slot_t* slots, int v, value_t value) {
 #endif
 }
 
-// The block's next row, from a counter, and its limit of steps. Every thread calls it.
+// Takes the block's next row from a counter, and its limit of steps. Called by every thread.
 __device__ __forceinline__ void next_row(int* counter, const uint64* stats, int* row,
                                          uint64* most_steps) {
   __syncthreads();
@@ -111,7 +111,7 @@ __device__ __forceinline__ void next_row(int* counter, const uint64* stats, int*
   __syncthreads();
 }
 
-// Counters of the block: edges and vertices of this thread, steps of the block.
+// Adds to the counters: edges and vertices of this thread, steps of the block.
 __device__ __forceinline__ void add_work(uint64* stats, uint64 edges, uint64 steps, uint64 vertices) {
   edges = warp_sum(edges);
   vertices = warp_sum(vertices);
@@ -122,7 +122,8 @@ __device__ __forceinline__ void add_work(uint64* stats, uint64 edges, uint64 ste
   if (threadIdx.x == 0) atomicAdd(&stats[1], steps);
 }
 
-// Tells the host that a row is finished; told[rows] is memory of the host, or null. Every thread calls it.
+// Tells the host that a row is finished; told[rows] is host memory, or null. Called by every
+// thread.
 __device__ __forceinline__ void tell(unsigned char* told, long long row) {
   if (told == nullptr) return;
   __syncthreads();
@@ -135,7 +136,7 @@ __device__ __forceinline__ void tell(unsigned char* told, long long row) {
 struct RowFigures {
   uint64 count, sum, greatest;
 
-  // Writes to columns of `rows` entries each. One thread calls it.
+  // Writes to columns of `rows` entries each. Called by one thread.
   __device__ __forceinline__ void leave(uint64* columns, long long rows, long long place) const {
     columns[place] = count;
     columns[rows + place] = sum;
@@ -143,10 +144,10 @@ struct RowFigures {
   }
 };
 
-// Part of one thread, without the greatest.
+// Part of one thread, without the maximum.
 struct Seen {
 #if SLOT_BITS == 16
-  uint32 sum = 0;  // of no more than 97,000 / 128
+  uint32 sum = 0;  // of at most 97,000 / 128 distances
 #else
   uint64 sum = 0;
 #endif
@@ -157,7 +158,8 @@ struct Seen {
     ++count;
     sum += d;
   }
-  // Every thread calls it, with figures that are 0 before; `whole` has those of the row after the next barrier.
+  // Called by every thread, with zeroed figures; after the next barrier `whole` has those of the
+  // row.
   __device__ __forceinline__ void join(RowFigures* whole, value_t greatest) const {
     if (!FIGURES) return;
     const uint64 all = warp_sum(static_cast<uint64>(sum));

@@ -1,29 +1,31 @@
-// Many sources, one thread block each, everything in shared memory.
+// Many sources, one thread block per source, with all state in shared memory.
 //
-// A block takes the next source from a counter, solves it with near-far ordering (Davidson et al. 2014,
-// section V.C) and writes the row. Distances are an array of 16, 32 or 64 bits in shared memory; near set,
-// next near set and far pile are bitmaps, so a vertex is in each at most once and pushing is one atomicOr.
-// No other memory is written before the row, so a step costs two block barriers and the reads of
-// the edges. 227 KiB hold 97,000 vertices of 16 bits, 52,000 of 32 or 27,000 of 64.
+// A block takes the next source from a counter, solves it with near-far ordering (Davidson et al.
+// 2014, section V.C) and writes the row. Distances are an array of 16, 32 or 64 bits in shared
+// memory; near set, next near set and far pile are bitmaps, so a vertex is in each at most once and
+// pushing is one atomicOr. No other memory is written before the row, so a step costs two block
+// barriers and the reads of the edges. 227 KiB hold 97,000 vertices of 16 bits, 52,000 of 32 or
+// 27,000 of 64.
 //
-// A warp takes THICK_WORDS words of the near bitmap at a turn when the last step was busy, else 32. Each
-// lane has an equal share of their bits and takes one vertex per round, so that up to 32 rows are in
-// flight even when few bits are set. Long rows are shared by all lanes with 4 edges in flight; up to 32
-// short ones share the lanes by a prefix sum. LISTS: a turn's vertices are first listed in shared memory,
-// so that 32 rows are in flight wherever the bits are, and the next turn comes from a counter, because one
-// long row can keep a warp busy for many turns of the others.
+// A warp takes THICK_WORDS words of the near bitmap per turn if the last step was busy, else 32.
+// Each lane has an equal share of their bits and takes one vertex per round, so that up to 32 rows
+// are in flight even when few bits are set. Long rows are shared by all lanes with 4 edges in
+// flight; up to 32 short ones share the lanes by a prefix sum. LISTS: a turn's vertices are first
+// listed in shared memory, so that 32 rows are in flight wherever the bits are, and the next turn
+// comes from a counter, because one long row can keep a warp busy for many turns of the others.
 //
-// A target with the sign bit set is a dead end (essential.py): its distance is lowered, and it is never
-// pushed, because its edges improve nothing.
+// A target with the sign bit set is a dead end (essential.py): its distance is lowered, and it is
+// never pushed, because its edges improve nothing.
 //
-// Rows: out[places[row]][column] (row itself if places is null), all vertices, or the `n_columns` listed;
-// sources[row], or first + row if null. Slots narrower than the weights (`check`): overflow[row] = 1 when a
-// path may have been cut off (far + heaviest >= cap); the host repeats those rows wider. Work
-// counters: stats[0] edges, [1] steps, [2] vertices; [3] the steps that a row may take, 0 afterwards when one
-// took more. told[row], memory of the host or null: set to 1 when the row is finished. With FIGURES, figures[3][all_rows]:
-// count, sum and maximum of the row, at places[row].
-// Races: a distance read from a slot may be lowered by another warp in the same step; that warp then sets
-// the vertex's bit in the next bitmap, and the vertex is processed again.
+// Rows: out[places[row]][column] (row itself if places is null), all vertices, or the `n_columns`
+// listed; sources[row], or first + row if null. Slots narrower than the weights (`check`):
+// overflow[row] = 1 when a path may have been cut off (far + heaviest >= cap); the host repeats
+// those rows wider. Work counters: stats[0] edges, [1] steps, [2] vertices; [3] the steps that a
+// row may take, 0 afterwards when one took more. told[row], host memory or null: set to 1 when the
+// row is finished. With FIGURES, figures[3][all_rows]: count, sum and maximum of the row, at
+// places[row].
+// Races: a distance read from a slot may be lowered by another warp in the same step; that warp
+// then sets the vertex's bit in the next bitmap, and the vertex is processed again.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH per multiprocessor);
 // dynamic shared memory: slots rounded up to 4 bytes, then 3 bitmaps of (n + 31) / 32 words, and
 // with LISTS 8 bytes per thread.
@@ -52,7 +54,7 @@ struct Step {
     atomicOr(bitmap + (target >> 5), 1u << (target & 31));
   }
 
-  // One vertex per lane, -1 for none; called by whole warps. Returns this lane's edges.
+  // Relaxes one vertex per lane, -1 for none; called by full warps. Returns this lane's edges.
   __device__ __forceinline__ uint32 relax_vertices(int v) const {
     value_t d = 0;
     offset_t begin = 0;
@@ -119,7 +121,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     value_t threshold = widen(0, delta, cap);
     bool thick = false;
     for (uint64 here = 0;; ++here) {
-      if (here >= most_steps) {  // the watchdog: the host sees 0 and raises
+      if (here >= most_steps) {  // watchdog: the host reads 0 and raises
         if (threadIdx.x == 0) atomicExch(stats + 3, uint64(0));
         break;
       }
@@ -175,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         continue;
       }
       // The near set is empty: the least distance of the far pile sets the next threshold. Entries
-      // that became nearer than the old threshold have been processed through the near set.
+      // below the old threshold have been processed in the near set.
       const value_t low = threshold;
       value_t nearest = kNone;
       for (int w = warp; w < words; w += warps) {

@@ -1,20 +1,22 @@
-// Many sources, one thread block each, with distances in global memory: for graphs beyond shared memory.
+// Many sources, one thread block each, with distances in global memory: for graphs beyond shared
+// memory.
 //
 // The loop of block_per_source.cuh with two changes. Distances are in a slice of `scratch`, one per
 // block, read with loads that bypass L1 and lowered by atomics. The near set is a compact queue in
-// shared memory, so a thin frontier costs its own length and not a scan of a bitmap; the far pile
-// is a bitmap (in shared memory where it fits, else global), scanned only when the near queue is
+// shared memory, so a thin frontier costs its length instead of a scan of a bitmap; the far pile is
+// a bitmap (in shared memory where it fits, else global), scanned only when the near queue is
 // empty.
 //
-// A queue entry is a vertex with the distance it was pushed with; an entry whose vertex is nearer by now is
-// stale and dropped, so no flags are kept. Few entries are spread over all warps (vertices per warp =
-// entries / warps, 1 to 32), so that all reads of a step overlap. Entries that do not fit
-// the queue are marked in the far pile instead, and the next split takes entries from distance 0 on:
-// some work is repeated, nothing is lost.
+// A queue entry is a vertex with the distance it was pushed with; an entry whose vertex is nearer
+// by now is stale and dropped, so no flags are kept. Few entries are spread over all warps
+// (vertices per warp = entries / warps, 1 to 32), so that all reads of a step overlap. Entries that
+// do not fit the queue are marked in the far pile instead, and the next split takes entries from
+// distance 0 on: some work is repeated, but nothing is lost.
 //
-// SLOT_BITS is 32 or 64. Arrays, rows, dead ends, stats, told and figures as in block_per_source.cuh; scratch: gridDim.x slices of
-// n distances; far_global: gridDim.x slices of (n + 31) / 32 words, or null to keep it in shared memory. Dynamic shared
-// memory: 2 queues of `capacity` entries of 8 (64 bits: 16) bytes, then the far bitmap unless it is global.
+// SLOT_BITS is 32 or 64. Arrays, rows, dead ends, stats, told and figures as in
+// block_per_source.cuh; scratch: gridDim.x slices of n distances; far_global: gridDim.x slices of
+// (n + 31) / 32 words, or null to keep it in shared memory. Dynamic shared memory: 2 queues of
+// `capacity` entries of 8 (64 bits: 16) bytes, then the far bitmap unless it is global.
 // Launch: blocks of BLOCK_THREADS, as many as are resident (BLOCKS_EACH per multiprocessor).
 // requires: algorithms/batched/block_distance.cuh
 // requires: cuda/primitives/spread_rows.cuh
@@ -92,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     value_t threshold = widen(0, delta, cap);
     int now = 0;
     for (uint64 here = 0;; ++here) {
-      if (here >= most_steps) {  // the watchdog: the host sees 0 and raises
+      if (here >= most_steps) {  // watchdog: the host reads 0 and raises
         if (threadIdx.x == 0) atomicExch(stats + 3, uint64(0));
         break;
       }

@@ -62,8 +62,8 @@ constexpr Lane highest() {
     return std::numeric_limits<Lane>::max() / 2;
 }
 
-// Edges with weights in the type of the lanes; a weight of cap or more can improve nothing. Made by
-// all workers for each run, because type and cap depend on the run.
+// Edges with weights in the type of the lanes; a weight of cap or more can improve nothing. Built
+// by all workers for each run, because type and cap depend on the run.
 template <class Lane>
 struct LaneEdges {
   template <class C>

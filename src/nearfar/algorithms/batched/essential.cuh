@@ -1,12 +1,13 @@
-// Marks edges to dead ends, and packs a graph again without edges that are on no shortest path (essential.py).
+// Marks edges to dead ends, and packs a graph again without edges that are on no shortest path
+// (essential.py).
 //
-// ways[v]: the only vertex besides v to which edges of v lead, kNoWay without such edges, kSeveral with more
-// than one. An edge from u to v is marked where v has no way, or only u.
-// An edge of a solved source stays when its weight is at most the distance of its target in the source's row
-// (Karger, Koller and Phillips 1993). place[v]: the row of vertex v, or -1 while v is not solved; rows: n
-// distances each. counts[v]: edges of v that stay; fresh: their prefix sums, n + 1 entries.
-// Launch: grid-stride, a warp per vertex; add_counts: one block of 1024 threads. No races: every element is written by
-// one thread.
+// ways[v]: the only vertex other than v to which edges of v lead; kNoWay if there is none, kSeveral
+// if there are several. An edge from u to v is marked if ways[v] is kNoWay or u. An edge of a
+// solved source stays when its weight is at most the distance of its target in the source's row
+// (Karger, Koller and Phillips 1993). place[v]: the row of vertex v, or -1 while v is not solved;
+// rows: n distances each. counts[v]: edges of v that stay; fresh: their prefix sums, n + 1 entries.
+// Launch: grid-stride, a warp per vertex; add_counts: one block of 1024 threads. No races: every
+// element is written by one thread.
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/warp.cuh
 

@@ -38,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
   uint64 relaxed = 0, processed = 0;
   uint32 round = 0;
   for (;; ++round) {
-    if (round >= most_rounds) {  // the watchdog: the host sees 0 and raises
+    if (round >= most_rounds) {  // watchdog: the host reads 0 and raises
       if (me == 0) stats[3] = 0;
       break;
     }
@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
   if (me == 0) stats[1] += round;
 }
 
-// out[row][column] from distance[column][row]: all vertices, or the columns listed.
+// Writes out[row][column] from distance[column][row]: all vertices, or the columns listed.
 extern "C" __global__ void __launch_bounds__(256, 4)
     lanes_rows(const weight_t* distance, const long long* columns, long long width, int count,
                weight_t* out) {

@@ -1,8 +1,8 @@
 // 8 to 64 sources per sweep, one per lane: an edge is read once for all of them.
 //
 // distance[v][lane] of one vertex is one or two cache lines. Scanning v adds each edge's weight to
-// all lanes of v and takes the minimum with the lanes of the target: a few instructions for what
-// takes a heap hundreds, but a vertex is scanned again whenever any lane improved. The order limits
+// all lanes of v and takes the minimum with the lanes of the target: a few instructions instead of
+// hundreds with a heap, but a vertex is scanned again whenever any lane improves. The order limits
 // these repetitions: a vertex is in the bucket of its least improved lane, and buckets are emptied
 // from the nearest (Dial 1969; a quarter of the mean weight wide), which takes about half the scans
 // of a single queue. Within a bucket the order is first in, first out; last in, first out follows

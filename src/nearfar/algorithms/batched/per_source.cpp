@@ -55,10 +55,10 @@ class Distances {
     std::fill_n(own_.get(), n_, unreached<Weight>());
   }
 
-  // Where the search records the vertices that it lowers, all unreached before it; or null.
+  // Returns the list for the vertices that the search lowers, all unreached before it; or null.
   Buffer<Index>* touched() { return picks_ || (own_ && limited()) ? &touched_ : nullptr; }
 
-  // The distances of a search, all unreached.
+  // Returns the distances for a search, all unreached.
   Weight* begin(int64_t i) {
     if (own_) return own_.get();
     make_pages(rows_.row(i), rows_.width, rows_.end);
@@ -66,8 +66,7 @@ class Distances {
     return rows_.row(i);
   }
 
-  // Makes the row of a search, without what delta-stepping lowered beyond the limit before it was
-  // compared with it.
+  // Writes the row of a search, without the distances beyond the limit that delta-stepping left.
   void finish(int64_t i) {
     Weight* row = rows_.row(i);
     if (picks_) {

@@ -50,8 +50,8 @@ struct Arrival {
   Index edge = -1;
 };
 
-// The vertices of one cycle of the predecessor graph, in order of the edges; empty if it has none.
-// O(n).
+// Returns the vertices of one cycle of the predecessor graph, in order of the edges; empty if it
+// has none. O(n).
 template <class Index>
 std::vector<int64_t> predecessor_cycle(const std::vector<Arrival<Index>>& arrival) {
   const auto n = static_cast<Index>(arrival.size());
@@ -74,7 +74,7 @@ std::vector<int64_t> predecessor_cycle(const std::vector<Arrival<Index>>& arriva
   return {};
 }
 
-// Searches for a cycle; true if the run must stop: a cycle is proven, or nothing can be.
+// Searches for a cycle; true if the run must stop because a cycle is proven or undecidable.
 template <class Graph, class Index>
 bool stopped_by_cycle(const Graph& graph, const std::vector<Arrival<Index>>& arrival, bool last,
                       Outcome& outcome) {
@@ -92,7 +92,7 @@ bool stopped_by_cycle(const Graph& graph, const std::vector<Arrival<Index>>& arr
   return true;
 }
 
-// Candidate distance; records when an integer falls below the range.
+// Returns the candidate distance; records when an integer falls below the range.
 template <class Weight>
 inline Weight candidate(Weight d, Weight w, bool& saturated) {
   if constexpr (std::is_floating_point_v<Weight>) {

@@ -46,7 +46,7 @@ __attribute__((noinline)) void prove(const Graph& graph, typename Graph::Index s
         !std::all_of(distance, distance + graph.n, [=](Weight d) { return d >= lowest; });
     if (wanted && !outcome.saturated) Proof(graph, distance, arrival, poll).run(outcome);
   }
-  // A 32-bit run is repeated in 64 bits, where the weights decide.
+  // A 32-bit run is repeated in 64 bits, where the weights themselves decide.
   if (sizeof(Weight) == 8 && outcome.saturated) outcome.cycle = reached_cycle(graph, source, poll);
 }
 

@@ -1,10 +1,10 @@
 // Negative cycles decided by sums without rounding, for every form and dtype.
 //
 // Rounding can hide a cycle: next to 1e16 a weight of -1 changes no distance. So a run on floats is
-// proven after it ended. Its distances d and its tree give sums along the tree, d[v] + c[v], where
-// c[v], a separate double, is the accumulated rounding error. These are potentials; the slack of an
-// edge (u, v) is sum[u] + w - sum[v], and 0 along the tree. A cycle's weight is the sum of its
-// slacks. If all slacks are at least 0, no cycle is negative. That is usually so, and one
+// proven after it has ended. Its distances d and its tree give sums along the tree, d[v] + c[v],
+// where c[v], a separate double, is the accumulated rounding error. These are potentials; the slack
+// of an edge (u, v) is sum[u] + w - sum[v], and 0 along the tree. A cycle's weight is the sum of
+// its slacks. If all slacks are at least 0, no cycle is negative. That is usually so, and one
 // sequential pass over the edges shows it, because an edge whose slack exceeds all possible
 // rounding needs one addition. Otherwise let V be the sum of the negative parts. A negative cycle
 // consists of edges whose slack is at most V; all others are removed, and then all vertices on no
@@ -30,11 +30,11 @@ struct ExactEdge {
 
 using Poll = std::function<void(uint64_t)>;
 
-// A cycle of the edges whose exact sum is below zero, in order; empty if there is none.
+// Returns a cycle of the edges whose exact sum is below zero, in order; empty if there is none.
 std::vector<int64_t> exact_cycle(int64_t n, std::vector<ExactEdge> edges, const Poll& poll);
 
-// A negative cycle that the source reaches (any, if the source is below 0), from the weights alone:
-// for runs whose sums left the range of the dtype.
+// Returns a negative cycle that the source reaches (any, if the source is below 0), from the
+// weights only: for runs whose sums left the range of the dtype.
 template <class Graph, class Polled>
 std::vector<int64_t> reached_cycle(const Graph& graph, typename Graph::Index source,
                                    const Polled& poll) {
@@ -87,7 +87,7 @@ class Proof {
 
  private:
   std::vector<int64_t> hidden_cycle() {
-    // Beyond that, sums of the proof could leave the range.
+    // Beyond this distance, sums of the proof could leave the range.
     if (farthest_ > std::numeric_limits<double>::max() / 16) {
       near_everywhere();
     } else {
@@ -113,7 +113,7 @@ class Proof {
     return {tail, graph_.indices[edge], Dyadic(graph_.weights[edge])};
   }
 
-  // a + b as the rounded sum and the exact remainder (Knuth).
+  // Returns a + b as the rounded sum and the exact remainder (Knuth).
   static std::pair<double, double> two_sum(double a, double b) {
     const double sum = a + b, part = sum - a;
     return {sum, (a - (sum - part)) + (b - part)};
@@ -189,7 +189,7 @@ class Proof {
     return missing * (1 + 1e-6);  // this sum is rounded, too
   }
 
-  // A lower bound of sum[u] + w - sum[t].
+  // Returns a lower bound of sum[u] + w - sum[t].
   double slack_of(Index u, Index t, double w) const {
     const auto [sum, rest] = two_sum(distance_[u], w);
     const double beyond = sum - distance_[t], before = lost_[u], after = lost_[t];

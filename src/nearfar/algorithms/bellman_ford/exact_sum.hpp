@@ -77,7 +77,7 @@ struct Dyadic {
       mantissa = w;
     }
   }
-  // One above the highest bit of the magnitude.
+  // Returns one above the highest bit of the magnitude.
   int top() const {
     const auto bits = static_cast<uint64_t>(mantissa);
     return exponent + static_cast<int>(std::bit_width(mantissa < 0 ? ~bits : bits)) + 1;

@@ -88,7 +88,7 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
         if (state[t] == on_path) {
           if (back_edge(t, i)) return;
         } else if (sum < distance[t] || state[t] == labelled) {
-          // Labels t now, so that vertices beyond it are compared with the new distance.
+          // Labels t now, so that the vertices after it are compared with the new distance.
           if (sum < distance[t]) {
             distance[t] = sum;
             arrival[t] = {v, i};

@@ -44,7 +44,7 @@ __device__ __forceinline__ void relax_active_edge(const Rounds& r, weight_t d, o
     push_active(r, edge.target, round);
 }
 
-// One round over `entries` active vertices by the whole grid; adds to this thread's counters.
+// Runs one round over `entries` active vertices by the full grid; adds to this thread's counters.
 __device__ __forceinline__ void relax_round(const Rounds& r, uint32 round, uint32 entries, uint64& relaxed,
                                             uint64& processed) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x / LANES_EACH;
@@ -98,7 +98,7 @@ extern "C" __global__ void start_queue(weight_t* distance, uint32* stamp, vertex
   if (me == 0) queue[0] = static_cast<vertex_t>(source);
 }
 
-// One round. Launch: blocks of 256, any grid.
+// Runs one round. Launch: blocks of 256, any grid.
 extern "C" __global__ void __launch_bounds__(256, 4)
     relax_active(const offset_t* offsets, const offset_t* once, const offset_t* sinks, const Edge* edges,
                  weight_t* distance, uint32* stamp, vertex_t* queue, uint32* sizes, long long n, weight_t limit,
@@ -113,7 +113,8 @@ extern "C" __global__ void __launch_bounds__(256, 4)
   count_work(relaxed, processed, stats);
 }
 
-// All rounds, at most `most` of them. Launch: cooperative, blocks of 256. *barrier starts at 0.
+// Runs all rounds, at most `most` of them. Launch: cooperative, blocks of 256. *barrier starts at
+// 0.
 extern "C" __global__ void __launch_bounds__(256, 4)
     one_launch(const offset_t* offsets, const offset_t* once, const offset_t* sinks, const Edge* edges,
                weight_t* distance, uint32* stamp, vertex_t* queue, uint32* sizes, long long n, weight_t limit,
@@ -132,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
   if (blockIdx.x == 0 && threadIdx.x == 0) stats[1] += done;
 }
 
-// Edges to vertices without out-edges, once, after the rounds. Launch: blocks of 256.
+// Relaxes edges to vertices without out-edges, once, after the rounds. Launch: blocks of 256.
 extern "C" __global__ void __launch_bounds__(256, 4)
     relax_sinks(const offset_t* offsets, const offset_t* sinks, const Edge* edges, weight_t* distance,
                 long long n, weight_t limit) {

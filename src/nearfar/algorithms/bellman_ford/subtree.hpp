@@ -7,9 +7,9 @@
 // improves v is below v, the edge closes a cycle, which is found at once and at no more than the
 // cost of cutting. O(n m) in the worst case.
 //
-// Two additions, for floats: a vertex that was cut off is reached again also at an equal distance
-// (rounding can make the new sum equal to the old), and a closed cycle whose exact weight is not
-// below zero is refused, so the tree stays a tree and the run ends for every input.
+// Two additions, for floats: a vertex that was cut off may also be reached again at an equal
+// distance (rounding can make the new sum equal to the old), and a closed cycle whose exact weight
+// is not below zero is refused, so the tree stays a tree and the run ends for every input.
 #pragma once
 
 #include <algorithm>

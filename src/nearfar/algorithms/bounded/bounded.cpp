@@ -1,7 +1,8 @@
-// bounded@cpu: a search per source at the cost of the vertices that it reaches. Its result is a
-// sparse row, a dense one, a few numbers, or aggregates of values of the vertices.
+// bounded@cpu: one search per source, at the cost of the vertices that it reaches. Results are
+// sparse rows, dense rows, a few numbers per source, or aggregates of values at vertices.
 //
-// Workers take sources in runs of neighbouring vertex ids, whose searches read the same memory.
+// Workers take sources in runs of neighbouring vertex ids, because their searches read the same
+// memory.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
@@ -40,7 +41,7 @@ std::vector<uint32_t> in_order_of_vertex(const Ids& sources) {
   return order;
 }
 
-// The greatest distance that counts; without a limit the greatest that is not "unreached".
+// Returns the greatest distance that counts: the limit, or the greatest that is not "unreached".
 template <class Weight>
 Weight farthest(std::optional<double> limit) {
   if constexpr (std::is_floating_point_v<Weight>)
@@ -49,12 +50,12 @@ Weight farthest(std::optional<double> limit) {
     return std::min(limit_as<Weight>(limit), unreached<Weight>() - 1);
 }
 
-// What follows a search, with the position of its source.
+// Called after each search with the position of its source.
 template <class C>
 using Visit = std::function<void(uint32_t row, const Search<C>& search)>;
 
-// Searches from each source and visits each search; every worker has a visitor of its own. Returns
-// the edges looked at.
+// Searches from each source and calls the worker's own visitor after each. Returns the number of
+// edges read.
 template <class C>
 uint64_t each_source(const C& csr, const Ids& sources, std::optional<double> limit,
                      std::size_t most, int threads, const std::function<Visit<C>()>& visitor) {
@@ -79,8 +80,8 @@ uint64_t each_source(const C& csr, const Ids& sources, std::optional<double> lim
 
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-// Calls f with the rows as they are for few sources, with packed edges for many: to pack them takes
-// as long as some sources per thousand edges.
+// Calls f with unpacked rows for few sources and packed edges for many: packing them takes as long
+// as searching from a few sources per thousand edges.
 template <class F>
 auto visit_rows(GraphView& view, std::size_t sources, int threads, F&& f) {
   const bool many = view.visit([&](const auto& csr) { return 64 * sources >= std::size_t(csr.m); });
@@ -91,7 +92,7 @@ auto visit_rows(GraphView& view, std::size_t sources, int threads, F&& f) {
   });
 }
 
-// Sparse rows: (indptr, vertices, distances, edges looked at), each row in order of distance.
+// Returns sparse rows: (indptr, vertices, distances, edges read), each row in order of distance.
 nb::tuple rows(GraphView& view, const Ids& sources, std::optional<double> limit, int threads) {
   const auto run = [&](const auto& csr) -> nb::tuple {
     using C = std::decay_t<decltype(csr)>;
@@ -101,7 +102,7 @@ nb::tuple rows(GraphView& view, const Ids& sources, std::optional<double> limit,
       Buffer<typename Search<C>::Settled> settled;
     };
     std::mutex mutex;
-    std::vector<std::shared_ptr<Part>> parts;  // one of each worker
+    std::vector<std::shared_ptr<Part>> parts;  // one per worker
     std::vector<int64_t> indptr(sources.size() + 1);
     std::vector<typename C::Index> vertices;
     std::vector<typename C::Weight> distances;
@@ -139,7 +140,7 @@ nb::tuple rows(GraphView& view, const Ids& sources, std::optional<double> limit,
   return visit_rows(view, kAll / 64, threads, run);
 }
 
-// Dense rows: the distances of all vertices, or of `columns`, written to `out`.
+// Writes dense rows, the distances of all vertices or of `columns`, to `out`.
 Fields fill(GraphView& view, const Ids& sources, const Array& out,
             const std::optional<Ids>& columns, std::optional<double> limit, int threads) {
   uint64_t settled = 0;
@@ -177,13 +178,13 @@ Fields fill(GraphView& view, const Ids& sources, const Array& out,
   return stats;
 }
 
-// Sums of float64 entries of a row in the order in which every device adds a whole row: entry i and
-// entry i + half, until one is left. Entries that are not there are zeros.
+// Sum of the float64 entries of a row in the order used on every device: entry i plus entry i +
+// half, until one is left. Missing entries are zeros.
 class SumByHalves {
  public:
   void add(std::size_t at, double value) { entries_.push_back({at, value}); }
 
-  // The sum of a row of `width` entries; forgets them.
+  // Returns the sum of a row of `width` entries and clears them.
   double take(std::size_t width) {
     std::sort(entries_.begin(), entries_.end(),
               [](const Entry& a, const Entry& b) { return a.at < b.at; });
@@ -221,7 +222,7 @@ class SumByHalves {
   std::vector<Entry> entries_, joined_;
 };
 
-// What follows the searches of one worker from sources that may be near each other.
+// Called after the searches of one worker from sources that may be close together.
 template <class C>
 class Visitor {
  public:
@@ -230,8 +231,8 @@ class Visitor {
   virtual void together(const uint32_t* rows, const typename Neighbours<C>::Group& group) = 0;
 };
 
-// Searches from all sources, from some at once where they are near each other; every worker has a
-// visitor of its own. Returns the edges looked at.
+// Searches from all sources, from close ones together, with one visitor per worker. Returns the
+// number of edges read.
 template <class C>
 uint64_t each_neighbour(const C& csr, const Ids& sources, std::optional<double> limit, int threads,
                         const std::function<std::unique_ptr<Visitor<C>>()>& visitor) {
@@ -258,7 +259,7 @@ uint64_t each_neighbour(const C& csr, const Ids& sources, std::optional<double> 
   return edges;
 }
 
-// Counts what each source reaches, and finds the greatest distance.
+// Counts the vertices that each source reaches, and finds the greatest distance.
 template <class C>
 class Counter final : public Visitor<C> {
  public:
@@ -289,9 +290,9 @@ class Counter final : public Visitor<C> {
   Weight* const greatest_;
 };
 
-// For each source (count, greatest distance or -1, sum, edges looked at) over the vertices reached
-// apart from itself. Sums are left out (zeros) unless asked for: "sum" of the distances or
-// "harmonic", of their inverses. At most `most` vertices are settled by a search.
+// Returns (count, greatest distance or -1, sum, edges read) per source, over the vertices reached
+// other than the source. `added` selects the sum of the distances ("sum") or of their inverses
+// ("harmonic"); otherwise sums are 0. A search settles at most `most` vertices.
 nb::tuple figures(GraphView& view, const Ids& sources, std::optional<double> limit, int threads,
                   const std::string& added, std::optional<int64_t> most) {
   const bool sum = added == "sum", harmonic = added == "harmonic";
@@ -337,10 +338,9 @@ nb::tuple figures(GraphView& view, const Ids& sources, std::optional<double> lim
   return visit_rows(view, sources.size(), threads, run);
 }
 
-// The nearest of several sources for each vertex within the limit: (distances, the sources,
-// predecessors, vertices reached), or None where a vertex is as far as its predecessor, so that
-// which one a tree is made of is to be looked at more closely. Of tight edges the one from the
-// least vertex makes the tree. Without `tree` only the distances.
+// Returns (distances, nearest sources, predecessors, vertices reached) within the limit, with the
+// least vertices as predecessors; None if a vertex is as far as its predecessor, which the caller
+// resolves. Without `tree`, only the distances.
 nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> limit,
                    std::size_t expected, bool tree) {
   const auto run = [&](const auto& csr) -> nb::object {
@@ -389,7 +389,7 @@ nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> li
   return visit_rows(view, expected / 64, 1, run);
 }
 
-// How much a value at some distance counts.
+// Factor of a value at a given distance.
 class Decay {
  public:
   Decay(const std::string& kind, double scale, const std::optional<std::vector<double>>& at,
@@ -434,22 +434,22 @@ class Decay {
 using Values = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// Values on vertices: those of vertex v are rows place[v] to place[v + 1], one column each; NaN is
-// no value.
+// Values at vertices: those of vertex v are rows place[v] to place[v + 1], with one column per
+// value; NaN means no value.
 struct OnVertices {
   const int64_t* place;
   const double* values;
   std::size_t width;
 };
 
-// Where the aggregates of each source go, a row each: for each column the sum of value x decay, the
-// sum of the decay over the values that there are, least and greatest value (NaN for none).
+// Output rows of the aggregates, one row per source and one entry per column: sum of value x decay,
+// sum of the decay over existing values, least and greatest value (NaN if there is none).
 struct Found {
   double *sums, *shares, *least, *greatest;
 };
 
-// Adds up what lies on the vertices that a source reaches, itself included, in order of vertex,
-// then row, for one source or for those of a group; for each worker.
+// Aggregates the values at the vertices that a source reaches, itself included, in order of vertex,
+// then row. One per worker, for single sources and groups.
 template <class C>
 class Adder final : public Visitor<C> {
  public:
@@ -514,10 +514,10 @@ class Adder final : public Visitor<C> {
   }
 
  private:
-  // A vertex, and its place among those reached in the low 32 bits.
+  // A vertex in the high bits, its position among the reached ones in the low 32.
   using Held = std::conditional_t<sizeof(typename C::Index) == 4, uint64_t, unsigned __int128>;
 
-  // The vertices that hold values, in order.
+  // Lists the vertices with values, in order.
   void list(const typename Search<C>::Settled* all, std::size_t count) {
     held_.clear();
     for (std::size_t i = 0; i < count; ++i) {
@@ -527,7 +527,7 @@ class Adder final : public Visitor<C> {
     std::sort(held_.begin(), held_.end());
   }
 
-  // Gives a column the distances as float64, infinite beyond the limit, and their decay.
+  // Fills a column with the distances as float64, infinite beyond the limit, and their decay.
   void weigh(const typename Neighbours<C>::Group& group, Column& column) {
     const bool same = std::is_same_v<Weight, double>, flat = decay_.flat();
     column.limit = same ? static_cast<double>(limit_) : std::numeric_limits<double>::max();
@@ -546,7 +546,7 @@ class Adder final : public Visitor<C> {
       }
   }
 
-  // Room for n rows of lanes, at 64 bytes.
+  // Returns memory for n rows of lanes, aligned to 64 bytes.
   static double* aligned(std::vector<double>& room, std::size_t n) {
     room.resize(n * kLanes + 8);
     const auto begin = reinterpret_cast<uintptr_t>(room.data());
@@ -564,7 +564,7 @@ class Adder final : public Visitor<C> {
   std::vector<double> distances_, factors_;
 };
 
-// Aggregates for each source; with only_sums nothing else need be right.
+// Aggregates values per source; with only_sums, only the sums must be correct.
 uint64_t aggregate(GraphView& view, const Ids& sources, double limit, int threads, const Ids& place,
                    const Values& values, const Decay& decay, bool only_sums, const Table& sums,
                    const Table& shares, const Table& least, const Table& greatest) {

@@ -1,21 +1,24 @@
-// bounded@cuda: vertices within a limit of each source, a block per source, all in shared memory.
+// bounded@cuda: vertices within a limit of each source, one block per source, all in shared memory.
 //
-// A block keeps its known distances in a hash table of SLOTS places and relaxes the vertices that improved in
-// the previous round, until none does. Sums are those along a path from the source, and the least is kept, so
-// the order of rounds and threads does not change a bit. A search that meets more than three quarters of SLOTS
-// vertices, or takes too many rounds, gives up: its count is -1, and the host searches there.
+// A block keeps its known distances in a hash table of SLOTS places and relaxes the vertices that
+// improved in the previous round, until none does. Sums are those along a path from the source, and
+// the least is kept, so the order of rounds and threads does not change a bit. A search that
+// reaches more than three quarters of SLOTS vertices, or takes too many rounds, is abandoned: its
+// count is -1, and the host searches from that source.
 //
-// MODE 0: how many vertices are reached and how far the farthest is. MODE 1: also the vertices and distances, in
-// order of distance, then vertex, from starts[k] on; counts of an earlier launch say where. MODE 2: dense rows,
-// out[count][n]. MODE 3: aggregates of values on the vertices, added in order of vertex.
-// Macros: those of types.cuh with 32-bit vertices; SLOTS, a power of two up to 2^15; LOG_SLOTS; THREADS, whole warps;
-// LANES_EACH, the threads that share a row, a power of two up to 32; MODE.
+// MODE 0: number of vertices reached and the greatest distance. MODE 1: also the vertices and
+// distances, in order of distance, then vertex, from starts[k] on, which follows from the counts of
+// an earlier launch. MODE 2: dense rows, out[count][n]. MODE 3: aggregates of values on the
+// vertices, added in order of vertex.
+// Macros: those of types.cuh with 32-bit vertices; SLOTS, a power of two up to 2^15; LOG_SLOTS;
+// THREADS, whole warps; LANES_EACH, the threads that share a row, a power of two up to 32; MODE.
 //
-// Arrays: sources; which[count], positions of those to search from, or null for the first ones; for each source
-// counts, greatest; stats[0] edges, [1] rounds, [2] vertices. Values:
-// rows place[v] to place[v + 1] of values[][width], NaN for none; sums, shares, least, most: [count][width].
+// Arrays: sources; which[count], positions of those to search from, or null for the first ones; for
+// each source counts, greatest; stats[0] edges, [1] rounds, [2] vertices. Values: rows place[v] to
+// place[v + 1] of values[][width], NaN for none; sums, shares, least, most: [count][width].
 // Launch: THREADS threads, any grid; blocks take every gridDim.x-th source.
-// Races: a distance may fall while a thread relaxes from it; the one that lowers it queues its vertex again.
+// Races: a distance may fall while a thread relaxes from it; the thread that lowers it queues the
+// vertex again.
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/distance.cuh
 
@@ -34,7 +37,7 @@ struct Table {
   int source;
 };
 
-// The place of a vertex, inserted if missing; -1 where the table is too full.
+// Returns the place of a vertex, inserted if missing; -1 if the table is too full.
 __device__ __forceinline__ int place_of(Table& table, int v) {
   uint32 at = (static_cast<uint32>(v) * 2654435761u) >> (32 - LOG_SLOTS);
   for (int tries = 0; tries < SLOTS; ++tries, at = (at + 1) & (SLOTS - 1)) {
@@ -48,7 +51,7 @@ __device__ __forceinline__ int place_of(Table& table, int v) {
   return -1;
 }
 
-// All threads: true if everything within the limit was found.
+// Called by all threads; returns true if all vertices within the limit were found.
 __device__ bool search(Table& table, const offset_t* offsets, const Edge* edges, int source, weight_t limit,
                        uint64& relaxed, uint32& rounds) {
   for (int i = threadIdx.x; i < SLOTS; i += kThreads) {
@@ -95,7 +98,7 @@ __device__ bool search(Table& table, const offset_t* offsets, const Edge* edges,
   }
 }
 
-// All threads: the places in use, in any order, to queue[0].
+// Called by all threads; writes the places in use to queue[0], in any order.
 __device__ uint32 list_places(Table& table) {
   if (threadIdx.x == 0) table.listed = 0;
   __syncthreads();
@@ -116,8 +119,8 @@ __device__ __forceinline__ bool comes_before(const Table& table, unsigned short 
   return one < other || (one == other && table.keys[a] < table.keys[b]);
 }
 
-// All threads: sorts queue[0], MODE 3 by vertex, else by distance, then vertex, the source first (Batcher's bitonic
-// network).
+// Called by all threads; sorts queue[0] by vertex in MODE 3, else by distance, then vertex, the
+// source first (Batcher's bitonic network).
 __device__ void sort_places(Table& table, uint32 count) {
   unsigned short* const list = table.queue[0];
   uint32 width = 1;
@@ -167,7 +170,8 @@ struct Values {
   double *sums, *shares, *least, *most;
 };
 
-// All threads: aggregates of source k over the sorted list. A thread adds up a column, so the order is fixed.
+// Called by all threads; aggregates for source k over the sorted list. Each thread adds one column,
+// so the order is fixed.
 __device__ void add_up(const Table& table, uint32 count, const Values& on, const Decay& decay, long long k) {
   __shared__ long long begins[kThreads], ends[kThreads];
   __shared__ double factors[kThreads];

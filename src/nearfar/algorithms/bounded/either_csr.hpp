@@ -1,5 +1,5 @@
-// Rows read by one loop whether their edges are packed or not: two loops would take twice as long
-// to compile, and an edge's search for its target in a table takes longer than a step of any width.
+// Rows that one loop reads whether their edges are packed or not. Two loops would take twice as
+// long to compile, and looking up an edge's target in a table takes longer than the strided reads.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct EitherCsr : Csr<IndexT, WeightT> {
   using EdgeType = Edge<IndexT, WeightT>;
   static constexpr bool packed = false;
 
-  // from_packed: whether the packed edges are there and to be used.
+  // from_packed: whether to read the packed edges, which must exist.
   EitherCsr(const Csr<IndexT, WeightT>& csr, bool from_packed) : Csr<IndexT, WeightT>(csr) {
     using Stored = PackedEdge<IndexT, WeightT>;
     targets_ = reinterpret_cast<const char*>(csr.indices);

@@ -1,9 +1,9 @@
-// Searches from many sources, those near each other at once: what lies around a place within the
-// limit, and as far again as the farthest of them, is laid out as a graph of its own, and some are
-// searched in vector lanes there (together.hpp).
+// Searches from many sources, close ones together. The surroundings of a place (everything within
+// the limit plus the distance of the farthest of its sources) are copied to a small graph, in which
+// several sources are searched in vector lanes (together.hpp).
 //
-// Where few sources are near each other, where the limit reaches few vertices, or where many are
-// around, each source is searched alone.
+// A source is searched individually where few sources are close together, the limit reaches few
+// vertices, or the surroundings are large.
 #pragma once
 
 #include <algorithm>
@@ -23,19 +23,19 @@ class Neighbours {
   using Index = typename C::Index;
   using Weight = typename C::Weight;
 
-  // Some sources and what lies around them.
+  // Some sources and their surroundings.
   struct Group {
-    const std::size_t* positions;  // of the sources, one per lane
+    const std::size_t* positions;  // positions of the sources, one per lane
     std::size_t count;
     const typename Search<C>::Settled* around;  // n vertices in order of distance from a place
     std::size_t n;
-    const Weight* lanes;  // [n][kLanes], above the limit for what a source does not reach
-    bool first;           // of those with the same vertices around
+    const Weight* lanes;  // [n][kLanes], above the limit where a source does not reach
+    bool first;           // first group with the same surroundings
   };
 
   explicit Neighbours(const C& csr) : csr_(csr), around_(csr, kAll) {}
 
-  // For sources that rise calls alone(position, search), whose order is that of distance alone, or
+  // For ascending sources, calls alone(position, search), ordered by distance only, or
   // together(group).
   void run(const int64_t* sources, std::size_t count, Weight limit, Interrupt& interrupt,
            const std::function<void(std::size_t, const Search<C>&)>& alone,
@@ -74,14 +74,14 @@ class Neighbours {
  private:
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   static constexpr std::size_t kMembers = 2 * kLanes;
-  static constexpr std::size_t kNear = 3 * kMembers;  // among which they are looked for
+  static constexpr std::size_t kNear = 3 * kMembers;  // vertices searched for members
   static constexpr std::size_t kFew = 24, kTogether = 8;
-  static constexpr std::size_t kAround = 1 << 14;  // whose lanes take a few megabytes at most
-  static constexpr int kMisses = 64;               // sources before the next try
+  static constexpr std::size_t kAround = 1 << 14;  // their lanes take a few megabytes
+  static constexpr int kMisses = 64;               // sources before the next attempt
   using Settled = typename Search<C>::Settled;
 
-  // A distance farther by `more`, and by what the rounding of a sum may add; 0 if sums of such
-  // could leave the dtype.
+  // Returns limit + more plus the possible rounding of a sum, or 0 if such sums could leave the
+  // dtype.
   static Weight farther(Weight limit, Weight more) {
     if constexpr (std::is_floating_point_v<Weight>) {
       const Weight sum = (limit + more) * (1 + 4 * static_cast<Weight>(kAround) *
@@ -92,12 +92,12 @@ class Neighbours {
     }
   }
 
-  // The nearest sources of the first that are still to be searched for, itself first.
+  // Collects the pending sources nearest to the first pending one, itself first.
   void gather(const int64_t* sources, std::size_t count, std::size_t first) {
     positions_.clear();
     members_.clear();
     for (const Settled& one : around_) {
-      // Where all vertices are sources the place is known.
+      // If all vertices are sources, the position follows from the id.
       auto position = first + static_cast<std::size_t>(one.vertex - sources[first]);
       if (position < first || position >= count || sources[position] != one.vertex) {
         const int64_t* at = std::lower_bound(sources + first, sources + count, one.vertex);
@@ -111,7 +111,7 @@ class Neighbours {
     }
   }
 
-  // The edges within what lies around.
+  // Copies the edges among the surroundings.
   void lay_out(Weight limit) {
     rank_.assign(around_.ids(), -1);
     int32_t rank = 0;
@@ -131,14 +131,14 @@ class Neighbours {
     indptr_.push(static_cast<int32_t>(edges_around_.size));
   }
 
-  // Searches from the members from `low` on.
+  // Searches from the members from number `low` on.
   Group settle(std::size_t low, Weight limit, Interrupt& interrupt) {
     const std::size_t n = around_.size(),
                       some = std::min<std::size_t>(kLanes, members_.size() - low);
     lanes_.resize(n * kLanes + 64 / sizeof(Weight));
     auto* const lanes = reinterpret_cast<Weight*>(
         (reinterpret_cast<uintptr_t>(lanes_.data()) + 63) & ~uintptr_t{63});
-    // The least that no search has to know.
+    // The least distance that no search needs.
     Weight beyond;
     if constexpr (std::is_floating_point_v<Weight>)
       beyond = std::nextafter(limit, unreached<Weight>());
@@ -163,7 +163,7 @@ class Neighbours {
   std::vector<std::size_t> positions_;
   std::vector<Settled> members_;
   std::vector<uint8_t> done_;
-  std::vector<int32_t> rank_;  // of the numbers of the search in order of distance, or -1
+  std::vector<int32_t> rank_;  // rank by distance of each id of the search, or -1
   Buffer<int32_t> indptr_;
   Buffer<EdgeAround<Weight>> edges_around_;
   std::vector<Weight> lanes_;

@@ -1,18 +1,16 @@
 // One bounded search: time and memory depend on the vertices within the limit, not on the graph.
 //
-// Dijkstra's method over a lazy queue. Reached vertices are numbered as they are met, with their
-// distances in an array; an open-addressing table leads from a vertex to its number. A search
-// clears the slots that it used, so the next begins with nothing to clear. A table that would have
-// more slots than the graph has vertices becomes one slot per vertex. Vertices come out in order of
-// distance, equal distances in order of the vertex. Weights are not negative, and the limit lies
-// below the value that means "unreached".
+// Dijkstra's method with a lazy queue. Reached vertices are numbered as they are found, with their
+// distances in an array; an open-addressing table maps a vertex to its number. A search clears only
+// the slots that it used. A table that would need more slots than the graph has vertices becomes an
+// array with one slot per vertex. Vertices are returned in order of distance, ties in order of the
+// vertex. Weights are not negative, and the limit is below the value that means "unreached".
 //
-// The queue knows the limit, so entries lie in buckets of distance, about one for every two
-// vertices that the last search settled, and only the bucket under way is in order: two or three
-// entries.
+// The queue divides the distances up to the limit into buckets, about one for every two vertices
+// that the last search settled. Only the current bucket is sorted: two or three entries.
 //
-// Sums are those of every other search: left to right along a path, the least of all paths, so the
-// bits do not depend on the engine.
+// Sums are added left to right along a path, and the least of all paths is kept, so all engines
+// give the same bits.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +26,7 @@
 
 namespace nearfar::bounded {
 
-// The vertices reached by the search under way, numbered from 0, with their distances.
+// Vertices reached by the current search, numbered from 0, with their distances.
 template <class Index, class Weight>
 class Reached {
  public:
@@ -39,7 +37,7 @@ class Reached {
   };
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
-  // For graphs of n vertices; grows beyond the expected number of them.
+  // For graphs of n vertices; grows if more vertices are reached than expected.
   Reached(Index n, std::size_t expected) : n_(static_cast<std::size_t>(n)) {
     allocate(std::bit_ceil(std::max<std::size_t>(1024, 2 * expected + 1)));
   }
@@ -53,7 +51,7 @@ class Reached {
   const One& operator[](uint32_t id) const { return all_.data[id]; }
   std::size_t size() const { return all_.size; }
 
-  // Lowers the distance of v to d; its number if that was less, else kNone.
+  // Lowers the distance of v to d. Returns its number if d was less, else kNone.
   NEARFAR_INLINE uint32_t lower(Index v, Weight d) {
     for (std::size_t i = place(v);; i = (i + 1) & mask_) {
       const uint32_t id = slots_[i];
@@ -66,7 +64,7 @@ class Reached {
     }
   }
 
-  // The number of v, kNone where it is not reached.
+  // Returns the number of v, or kNone if it is not reached.
   NEARFAR_INLINE uint32_t find(Index v) const {
     for (std::size_t i = place(v);; i = (i + 1) & mask_) {
       const uint32_t id = slots_[i];
@@ -121,7 +119,7 @@ class Reached {
   int shift_ = 0;
 };
 
-// Pending numbers in order of distance, of a search that does not leave a limit.
+// Queue of pending vertex numbers by distance, for a search within a limit.
 template <class Weight>
 class Buckets {
  public:
@@ -131,13 +129,13 @@ class Buckets {
     uint32_t next;
   };
 
-  // Empties the queue for a search within the limit that may settle about so many vertices.
+  // Empties the queue for a search within the limit that may settle about `expected` vertices.
   void start(Weight limit, std::size_t expected) {
     now_.size = entries_.size = 0;
     buckets_ = std::min(kMost, std::bit_ceil(expected / 2 + 1));
     heads_.reserve(buckets_);
     std::fill_n(heads_.data, buckets_, kNone);
-    // Rounding may move the limit itself one bucket on.
+    // Rounding may move the limit itself into the next bucket.
     const double most = static_cast<double>(limit);
     scale_ = most > 0 ? static_cast<double>(buckets_) / most : 0.0;
     if (!(scale_ <= std::numeric_limits<double>::max())) scale_ = 0.0;
@@ -157,7 +155,7 @@ class Buckets {
     ++pending_;
   }
 
-  // The least entry that is still the distance of its vertex; false where none is.
+  // Removes the least entry that is not stale; returns false if there is none.
   template <class R>
   NEARFAR_INLINE bool pop(const R& reached, Entry& least) {
     for (;;) {
@@ -178,7 +176,7 @@ class Buckets {
   }
 
  private:
-  // The bucket under way: its least entry last while it is short, else a heap.
+  // The current bucket: sorted with its least entry last while it is short, else a heap.
   static constexpr std::size_t kShort = 16;
   static bool after(const Entry& a, const Entry& b) { return a.distance > b.distance; }
 
@@ -230,8 +228,8 @@ class Search {
 
   static constexpr uint32_t kNone = Reached<Index, Weight>::kNone;
 
-  // most: vertices after which a search stops, for a look at how far a limit leads. expected: how
-  // many the first search may settle.
+  // most: number of vertices after which a search stops, for estimates. expected: number of
+  // vertices that the first search may settle.
   Search(const C& csr, std::size_t most, std::size_t expected = 0)
       : csr_(csr), reached_(csr.n, expected), most_(most), expected_(expected) {}
 
@@ -242,14 +240,14 @@ class Search {
     order_ties(1);
   }
 
-  // The same step by step: a search that will not leave `limit`, the source settled ...
+  // Starts a search within `limit` that proceeds in steps, and settles the source.
   __attribute__((noinline)) void begin(Index source, Weight limit, Interrupt& interrupt) {
     start(limit);
     reached_.lower(source, 0);
     relax(0, 0, interrupt);
   }
 
-  // ... goes on, in order of distance, up to `far`, or until so many are settled.
+  // Continues in order of distance up to `far`, or until `most` vertices are settled.
   __attribute__((noinline)) void settle(Weight far, std::size_t most, Interrupt& interrupt) {
     typename Buckets<Weight>::Entry least;
     while (settled_.size < most && queue_.pop(reached_, least)) {
@@ -261,7 +259,7 @@ class Search {
     }
   }
 
-  // The same from several sources, which are vertices 0 apart.
+  // Searches from several sources, all at distance 0.
   void run(const int64_t* sources, std::size_t count, Weight limit, Interrupt& interrupt) {
     start(limit);
     for (std::size_t i = 0; i < count; ++i) {
@@ -272,11 +270,10 @@ class Search {
     order_ties(0);
   }
 
-  // The number that Settled has as id; kNone where the search did not come. Numbers are below
-  // ids().
+  // Returns the id of a vertex in Settled, or kNone if it is not reached. Ids are below ids().
   uint32_t id_of(Index v) const { return reached_.find(v); }
   std::size_t ids() const { return reached_.size(); }
-  // The distance of a vertex, unreached() beyond the limit.
+  // Returns the distance of a vertex, or unreached() beyond the limit.
   Weight distance(Index v) const {
     const uint32_t id = reached_.find(v);
     return id == kNone ? unreached<Weight>() : reached_[id].distance;
@@ -311,7 +308,7 @@ class Search {
     }
   }
 
-  // An edge of weight 0 can lead to a lesser vertex of the distance that was just settled.
+  // An edge of weight 0 may lead to a smaller vertex at the distance just settled.
   __attribute__((noinline)) void order_ties(std::size_t from) {
     const auto less = [](const Settled& a, const Settled& b) {
       return a.distance < b.distance || (a.distance == b.distance && a.vertex < b.vertex);

@@ -1,4 +1,4 @@
-// Distances from many sources at once within the part of a graph around them, in vector lanes.
+// Distances from many sources at once, in vector lanes, in the part of a graph that surrounds them.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ struct EdgeAround {
   Weight weight;
 };
 
-// Vertices 0 to n - 1 in order of distance from a place amid the sources, and the edges that lead
-// from each: indptr[v] to indptr[v + 1] of `edges`. Sums fit the type of the weights.
+// Vertices 0 to n - 1, in order of distance from a place among the sources, with their out-edges
+// indptr[v] to indptr[v + 1] of `edges`. Sums fit the type of the weights.
 template <class Weight>
 struct Surroundings {
   int32_t n;
@@ -25,11 +25,11 @@ struct Surroundings {
   const EdgeAround<Weight>* edges;
 };
 
-// What add_together adds up for each lane: a column of values, with rows place[v] to place[v + 1]
-// of `values` for each v in `vertices`, whose lanes begin at `at[v]`. Lanes of `distances` up to
-// `limit` count, with `factors`, or fully where that is null.
+// A column of values to aggregate per lane: rows place[v] to place[v + 1] of `values` for each v in
+// `vertices`, whose lanes begin at `at[v]`. Lanes of `distances` up to `limit` count, weighted by
+// `factors`, or by 1 if that is null.
 struct Column {
-  std::size_t count;  // of vertices
+  std::size_t count;  // number of vertices
   const int64_t* vertices;
   const uint32_t* at;
   const int64_t* place;
@@ -40,8 +40,8 @@ struct Column {
   const double* factors;
 };
 
-// Of a column in each lane: the sum of value x factor, the sum of the factors of values that there
-// are, least and greatest value.
+// Aggregates of a column per lane: the sum of value x factor, the sum of the factors of existing
+// values, the least and the greatest value.
 struct Totals {
   double sums[kLanes], shares[kLanes], least[kLanes], greatest[kLanes];
 };
@@ -50,10 +50,9 @@ struct Totals {
 
 namespace nearfar {
 
-// settle_together lowers lanes[n][kLanes], at 64 bytes, to the least sums below what is there.
-// `marks` has a bit for each vertex whose lanes hold news, none of them at the end. Returns the
-// edges that were looked at. count_together counts what is within the limit, and finds the farthest
-// of that.
+// settle_together lowers lanes[n][kLanes] (64-byte aligned) to the least sums and returns the edges
+// read. `marks` has a bit per vertex whose lanes changed; all are 0 at the end. count_together
+// counts the vertices within the limit and finds the farthest.
 #define NEARFAR_DECLARE_TOGETHER(level)                                                      \
   namespace level {                                                                          \
   template <class Weight>                                                                    \

@@ -1,6 +1,6 @@
-// The loops of together.hpp. Vertices with news push them along their edges, in sweeps against the
-// order of distance and with it: ways lead towards the place amid the sources and then away from
-// it, so most vertices push once or twice.
+// The loops of together.hpp. Vertices whose lanes changed push them along their edges, in
+// alternating sweeps against and with the order of distance. Shortest paths first approach the
+// place among the sources and then lead away from it, so most vertices push once or twice.
 #include "algorithms/bounded/together.hpp"
 
 #include <bit>
@@ -15,8 +15,8 @@ namespace {
 using bounded::kLanes;
 using bounded::Surroundings;
 
-// The lanes of a vertex as whole registers; compilers leave comparisons of floats in loops alone,
-// since they may trap.
+// The lanes of a vertex as full registers; compilers do not vectorise comparisons of floats, which
+// may trap.
 template <class Number>
 struct Registers {
   typedef Number One __attribute__((vector_size(kRegister), may_alias));
@@ -93,7 +93,7 @@ void count_together(int32_t n, const Weight* lanes, Weight limit, int32_t* count
     for (std::size_t k = 0; k < R::kCount; ++k) {
       const typename R::One here = R::of(lanes, v)[k];
       const auto near = here <= limit;
-      count[k] -= near;  // true is -1
+      count[k] -= near;  // true is -1 in a mask
       most[k] = (near & (here > most[k])) ? here : most[k];
     }
   for (std::size_t k = 0; k < kLanes; ++k) {
@@ -109,7 +109,7 @@ NEARFAR_INLINE void add_column(const bounded::Column& column, bounded::Totals& t
   using R = Registers<double>;
   using One = R::One;
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-  // In blocks of registers, so that all totals of a block stay in them.
+  // In blocks, so that all totals of a block stay in registers.
   constexpr std::size_t kBlock = R::kCount < 4 ? R::kCount : 4;
   for (std::size_t block = 0; block < R::kCount; block += kBlock) {
     One sums[kBlock] = {}, shares[kBlock] = {}, least[kBlock], greatest[kBlock];

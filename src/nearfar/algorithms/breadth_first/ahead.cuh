@@ -1,33 +1,34 @@
-// Running ahead: the breadth-first search of roads and grids, where a level has almost nothing to do.
+// Running ahead: breadth-first search of roads and grids, whose levels have very few vertices.
 //
-// On a graph whose frontiers stay small the search gives up levels: each block takes its share of the
-// frontier into shared memory and advances it round by round with a block barrier only, distances falling
-// by atomic minimum as in a label-correcting search. Blocks that run ahead of others may give a vertex a
-// distance that another block lowers later; it is then taken again: repeated work, never a wrong answer.
-// After ahead_rounds rounds, or when a list outgrows kAheadLeave, the remaining entries go to the global
-// queue and are distributed again.
+// On a graph whose frontiers stay small the search does not proceed by levels: each block takes its
+// share of the frontier into shared memory and advances it round by round with a block barrier
+// only, distances falling by atomic minimum as in a label-correcting search. Blocks that run ahead
+// of others may give a vertex a distance that another block lowers later; it is then processed
+// again, which costs time but is never wrong. After ahead_rounds rounds, or when a list outgrows
+// kAheadLeave, the remaining entries go to the global queue and are distributed again.
 //
 // A round takes several hops. A warp takes a vertex, and its lanes the targets that lie around it
-// with their hops (balls.cuh): all get their distances at once, and only those whose edges may lead
-// out of the ball are taken on. So at the end no edge can be relaxed, whatever the balls hold. A round
-// waits for memory twice: for the ball, and for the atomics on its distances.
-// Where most balls reach equally far, vertices are taken on at multiples of ball_hops: waves that stop
-// at different distances would meet, and each vertex be taken by all of them. Elsewhere blocks take
-// their whole balls, few rounds between two deals, and in a crowd entries far beyond the nearest wait.
-// Rows may go past vertices of few edges (row_shortcuts.cuh); these get their distances in the end.
+// with their hops (balls.cuh): all get their distances at once, and the search continues only from
+// those whose edges may lead out of the ball. So at the end no edge can be relaxed, whatever the
+// balls contain. A round waits for memory twice: for the ball, and for the atomics on its
+// distances. If most balls have the same radius, the search continues from vertices at multiples of
+// ball_hops: otherwise waves that stop at different distances would meet and each process every
+// vertex. On other graphs blocks use full balls, with few rounds between distributions, and if
+// there are many entries, those far beyond the nearest wait. Rows may skip vertices of few edges
+// (row_shortcuts.cuh); these get their distances at the end.
 //
-// A row that does not fit a ball is read from the edge array, one hop of it; beyond kThinDegree edges the
-// vertex goes to the global queue. A frontier too large for the lists, or with such a vertex, takes a step
-// over the whole device (relax_step), which reads rows as pushing does. When a queue overflows, all
-// reached vertices are relaxed (the queue's entries are a subset of them).
+// A row that does not fit a ball is read from the edge array, one hop of it; beyond kThinDegree
+// edges the vertex goes to the global queue. A frontier too large for the lists, or with such a
+// vertex, takes a step over the whole device (relax_step), which reads rows as pushing does. When a
+// queue overflows, all reached vertices are relaxed (the queue's entries are a subset of them).
 //
 // requires: algorithms/breadth_first/balls.cuh
 // requires: algorithms/breadth_first/search_state.cuh
 #pragma once
 
 constexpr uint32 kAheadLeave = 1024;  // entries of a block's list
-constexpr uint32 kAheadAlone = 64;  // the same while there are blocks without a share
-constexpr uint32 kAheadRoom = 4096;   // and room for those of the round that outgrows it
+constexpr uint32 kAheadAlone = 64;  // the same while some blocks have no share
+constexpr uint32 kAheadRoom = 4096;   // room for the round that exceeds it
 constexpr count_t kCrowd = 2;  // entries per warp beyond which the far ones wait
 constexpr int kBallWords = BALL_WIDTH / 32;  // per lane
 
@@ -37,12 +38,12 @@ struct AheadOut {
   count_t* counter;
   int* least;          // distance in the queue
   uint32* long_rows;   // 1 when a vertex of it does not fit the lists
-  AheadEntry* heavy;   // vertices beyond kHeavy edges, of the present step
+  AheadEntry* heavy;   // vertices with more than kHeavy edges, of this step
   uint32* heavy_counter;
   count_t capacity;
 };
 
-// The lanes that take put (v, d) into the global queue. The whole warp calls it.
+// Puts (v, d) of the lanes with `take` into the global queue. Called by the full warp.
 __device__ __forceinline__ void enqueue(const AheadOut& out, bool take, vertex_t v, int d) {
   const uint32 takers = __ballot_sync(kAllLanes, take);
   if (takers == 0) return;
@@ -65,8 +66,8 @@ struct AheadCounts {
   int deepest;
 };
 
-// The lanes that take[u] put (v[u], d[u]) into the block's list; entries without room go to the queue.
-// The whole warp calls it.
+// Puts (v[u], d[u]) of the lanes with take[u] into the block's list, or into the queue if it is
+// full. Called by the full warp.
 template <int N>
 __device__ __forceinline__ void put(const AheadOut& out, const AheadList& list,
                                     const bool (&take)[N], const vertex_t (&v)[N],
@@ -91,7 +92,7 @@ __device__ __forceinline__ void put(const AheadOut& out, const AheadList& list,
   }
 }
 
-// An edge per lane; its target goes to the list if it came nearer.
+// Relaxes one edge per lane; its target goes to the list if it improved.
 __device__ __forceinline__ void relax_lane(const Search& s, const AheadOut& out, const AheadList& next,
                                            bool there, vertex_t target, int d, int limit,
                                            AheadCounts& counts) {
@@ -104,7 +105,7 @@ __device__ __forceinline__ void relax_lane(const Search& s, const AheadOut& out,
   put(out, next, improved, {target}, {d});
 }
 
-// The edges of a vertex that has no ball.
+// Relaxes the edges of a vertex without a ball.
 __device__ __noinline__ AheadCounts expand_row(const Search& s, const AheadOut& out,
                                                const AheadList& next, AheadEntry entry, int limit) {
   AheadCounts counts{0, 0};
@@ -133,7 +134,8 @@ __device__ __noinline__ AheadCounts expand_row(const Search& s, const AheadOut& 
   return counts;
 }
 
-// The balls of `count` vertices, each taken by a warp; the list receives the vertices of the next round.
+// Expands the balls of `count` vertices, one per warp; the list receives the vertices of the next
+// round.
 __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, const AheadList& next,
                                        const AheadEntry* now, uint32 count, int limit,
                                        AheadCounts& counts) {
@@ -152,7 +154,7 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
 #pragma unroll
     for (int u = 0; u < kBallWords; ++u)
       word[u] = static_cast<uint32>(load_early(reinterpret_cast<const int*>(ball) + u * 32 + lane_id()));
-    // An entry is stale when its vertex came nearer: the entry of that distance is taken instead.
+    // An entry is stale if its vertex improved: the entry with that distance is used instead.
     if (__any_sync(kAllLanes, present < entry.distance) || entry.distance >= limit) continue;
     if (__shfl_sync(kAllLanes, word[0], 0) == kLonger) {
       const AheadCounts more = expand_row(s, out, next, entry, limit);
@@ -172,7 +174,7 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
       takes_on[u] = hops == reach || word[u] & kTakenOn;
       counts.seen += nearer[u];
     }
-    // Most targets are behind the wave. A read is cheaper than an atomic that changes nothing.
+    // Most targets are behind the wave, and a read is cheaper than an atomic that changes nothing.
 #pragma unroll
     for (int u = 0; u < kBallWords; ++u)
       before[u] = nearer[u] ? load_relaxed(distance + target[u]) : 0;
@@ -195,9 +197,8 @@ __device__ __forceinline__ void expand(const Search& s, const AheadOut& out, con
   }
 }
 
-// A block's share of the queue. In a crowd stale entries are dropped here, and entries beyond
-// `bound` wait in the queue: others may lower them meanwhile, and then processing them would be
-// wasted.
+// Takes a block's share of the queue. If there are many entries, stale ones are dropped and those
+// beyond `bound` wait in the queue, because they may be lowered before their turn.
 __device__ __forceinline__ uint32 take_share(const Search& s, const AheadOut& out,
                                              AheadEntry* entries, uint32* filled,
                                              const AheadEntry* share, uint32 count, bool crowded,
@@ -219,7 +220,7 @@ __device__ __forceinline__ uint32 take_share(const Search& s, const AheadOut& ou
   return crowded ? *const_cast<volatile uint32*>(filled) : count;
 }
 
-// Every thread of every block calls it; a block without a share returns at once.
+// Called by every thread of every block; a block without a share returns at once.
 __device__ __noinline__ void ahead_step(const Search& s, const AheadOut& out,
                                         const AheadEntry* queue, count_t size, int least, int limit,
                                         int rounds, void* shared, AheadCounts* total) {

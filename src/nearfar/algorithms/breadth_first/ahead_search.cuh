@@ -6,8 +6,8 @@
 // requires: cuda/primitives/walk_rows.cuh
 #pragma once
 
-// Action of a step over the whole device on edges (walk_rows.cuh): targets that they bring nearer
-// are queued. `reach` is the distance that the edge gives.
+// Action of a device-wide step on edges (walk_rows.cuh): queues the targets that improve. `reach`
+// is the distance over the edge.
 struct RelaxAhead {
   const Search& s;
   const AheadOut& out;
@@ -28,7 +28,7 @@ struct RelaxAhead {
   }
 };
 
-// The queue's entries, or (queue null) all vertices that are reached. Rows beyond kHeavy are left to
+// Relaxes the queue's entries, or (queue null) all reached vertices. Rows beyond kHeavy are left to
 // heavy_step.
 __device__ __noinline__ void relax_step(const Search& s, const AheadOut& out,
                                         const AheadEntry* queue, long long size, int limit,
@@ -86,8 +86,8 @@ __device__ __forceinline__ int distance_found(const Search& s, vertex_t v) {
   return s.heads ? beyond_row<SHORTCUT_DEPTH, kRowEdges>(s.heads, distance, v) : distance.at(v);
 }
 
-// Distances of the vertices that were taken out at that time: all that their edges lead to were taken
-// out later, or not at all, and have theirs.
+// Computes distances of the vertices removed at `time`: their neighbours were removed later or
+// never, and have theirs.
 __device__ __noinline__ void fill_beyond(const Search& s, int time, int limit, AheadCounts* counts) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < s.n;
@@ -134,8 +134,8 @@ __device__ __forceinline__ void meet_and_look_ahead(SplitBarrier& barrier, const
   __syncthreads();
 }
 
-// From a frontier of vertices at distance level - 1 to the end. Returns the steps taken, those before
-// included. Every thread of the grid calls it.
+// Searches from a frontier at distance level - 1 to the end. Returns the number of steps, earlier
+// ones included. Called by every thread of the grid.
 __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* frontier, count_t size,
                                            int level, int limit, const vertex_t* targets,
                                            long long n_targets, long long steps,
@@ -168,7 +168,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
       if (first_thread) control->status = kStuck;
       break;
     }
-    if (n_targets) {  // whatever is written from now on is greater than `least`
+    if (n_targets) {  // all later distances are greater than `least`
       bool settled = true;
       for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
         settled &= distance_found(s, targets[t]) <= least;
@@ -193,7 +193,7 @@ __device__ __noinline__ long long ahead_search(const Search& s, const vertex_t* 
       records[steps - 1] = {lost ? kRescan : local ? kAhead : kRelax, size, 0, clock_nanoseconds()};
     const AheadEntry* const queue = s.ahead_queue[k & 1];
     if (local) {
-      // Blocks that run on past the targets do so in vain.
+      // Work beyond the targets is wasted.
       const int most = n_targets ? kTargetRounds : 1 << 30;
       const int rounds = s.ahead_rounds < most ? static_cast<int>(s.ahead_rounds) : most;
       ahead_step(s, out, queue, size, least, limit, rounds, shared, &counts);

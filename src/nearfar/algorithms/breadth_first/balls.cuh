@@ -23,7 +23,7 @@ __device__ __forceinline__ int hops_of(uint32 word) {
 
 constexpr int kRowEdges = 8;  // of a row with shortcuts
 
-// An edge of such a row: its length in hops.
+// An edge of a row with shortcuts, with its length in hops.
 struct alignas(2 * sizeof(vertex_t)) RowEdge {
   vertex_t target;
   int weight;

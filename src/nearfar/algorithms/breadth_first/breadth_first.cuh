@@ -1,7 +1,7 @@
 // Direction-optimising breadth-first search in one cooperative launch.
 //
-// Beamer, Asanovic and Patterson 2012: a level pushes along the frontier's edges, or, when those
-// are many, every unvisited vertex pulls. Departures: the whole search is one launch with a barrier
+// Beamer, Asanovic and Patterson 2012: a level pushes along the frontier's edges, or, if those are
+// many, every unvisited vertex pulls. Departures: the whole search is one launch with a barrier
 // over the grid between levels; where frontiers stay small the blocks run ahead of each other to
 // the end (ahead.cuh); dense frontiers of directed graphs without a transpose are swept in the
 // vertices' order (sweep.cuh); pulling reads the bits of visited vertices and no bitmap of the
@@ -11,9 +11,9 @@
 // Arrays: offsets[n + 1], edges[m], in_offsets[n + 1], in_edges[m] (null without, equal for
 // undirected graphs), distance[n] (int), queue[n], visited[2][(n + 31) / 32], chunks[m / kChunk + m
 // / kHeavy + 1], control (zeroed), records[most_records] or null. Launch: cooperative, whole warps,
-// dynamic shared memory for a stage per warp and for the two lists of a block that runs ahead. Races,
-// harmless: a vertex's bit is read before the atomic that claims it and may be old; then the atomic
-// decides. Decisions are taken from counters that are not written in the step that reads them.
+// dynamic shared memory for a stage per warp and for the two lists of a block that runs ahead.
+// Races, harmless: a vertex's bit is read before the atomic that claims it and may be old; then the
+// atomic decides. Decisions use counters that are not written in the step that reads them.
 //
 // requires: cuda/primitives/split_barrier.cuh
 // requires: algorithms/breadth_first/push.cuh
@@ -25,7 +25,7 @@
 #define RUNS_AHEAD 1
 #endif
 
-// Distances and bits at the start. Returns this thread's number of vertices that nothing can reach.
+// Initialises distances and bits. Returns this thread's number of vertices that nothing can reach.
 __device__ __forceinline__ uint32 start(const Search& s, long long source) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   const long long upto = (s.n + 31) & ~31ll;
@@ -95,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       if (first_thread) control->status = kStuck;
       break;
     }
-    if (n_targets) {  // those of earlier levels: in this one, faster blocks may be writing already
+    if (n_targets) {  // of earlier levels: faster blocks may already write this one
       bool settled = true;
       for (long long t = threadIdx.x; t < n_targets; t += blockDim.x)
         settled &= load_relaxed(s.distance + targets[t]) < level;
@@ -113,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     const bool would_pull = !is_thin && (pulling ? double(size) * beta >= double(reachable)
                                                  : double(ahead) * alpha > double(unexplored));
     pulling = would_pull && s.in_offsets;
-    if (threadIdx.x == 0)  // worth a transpose?
+    if (threadIdx.x == 0)  // whether a transpose pays
       tally.missed += would_pull && !pulling && ahead > uint64(s.m) / kDense;
 #if RUNS_AHEAD
     calm = is_thin ? calm + 1 : 0;

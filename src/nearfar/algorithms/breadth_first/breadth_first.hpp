@@ -36,7 +36,7 @@ constexpr std::size_t kTargetAhead = 3;
 constexpr uint64_t kSpreadFrom = uint64_t{1} << 15;  // edges of a frontier, or vertices
 constexpr std::size_t kFrontierPiece = 256;
 constexpr std::size_t kVertexPiece = std::size_t{1} << 14;
-constexpr std::size_t kHeld = 1024;  // vertices that a worker collects
+constexpr std::size_t kHeld = 1024;  // vertices that a worker collects before queueing
 
 template <class C>
 class Search {
@@ -144,7 +144,7 @@ class Search {
     return fresh;
   }
 
-  // Vertices that a worker found in a level and has not queued yet.
+  // Vertices that a worker found in a level and has not yet queued.
   struct Found {
     std::array<Index, kHeld> held;
     std::size_t count = 0;

@@ -1,10 +1,10 @@
-// balls[n][BALL_WIDTH] of a graph, see balls.cuh, and radii[kMostHops + 1]: how many vertices have a ball
-// of each radius.
+// balls[n][BALL_WIDTH] of a graph, see balls.cuh, and radii[kMostHops + 1]: the number of vertices
+// per radius of their balls.
 //
-// kGroup lanes search for a vertex: they settle the nearest unsettled target, a lane per edge of its
-// row, until a row does not fit any more; with `heads` (row_shortcuts.cuh) an edge may be several hops
-// long. Found targets are stored in a hash table in shared memory, as the words of the ball. The groups of
-// a warp proceed together.
+// kGroup lanes search for a vertex: they settle the nearest unsettled target, a lane per edge of
+// its row, until a row no longer fits; with `heads` (row_shortcuts.cuh) an edge may be several hops
+// long. Found targets are stored in a hash table in shared memory, as the words of the ball. The
+// groups of a warp proceed together.
 //
 // Launch: kFillThreads per block, any grid. Races: none; lanes of a group that find the same vertex
 // agree by atomics.
@@ -28,7 +28,7 @@ struct Rows {
 
 __device__ __forceinline__ int lane_of_group() { return lane_id() & (kGroup - 1); }
 
-// The part of a warp's votes that belongs to the caller's group.
+// Returns the part of a warp's votes that belongs to the caller's group.
 __device__ __forceinline__ uint32 votes_of_group(bool vote) {
   return __ballot_sync(kAllLanes, vote) >> (lane_id() & ~(kGroup - 1)) & ((1u << kGroup) - 1);
 }
@@ -39,7 +39,7 @@ struct Ball {
   vertex_t center;
   int count;
 
-  // The slot of a vertex, or the one where it would be.
+  // Returns the slot of a vertex, or the free slot for it.
   __device__ __forceinline__ uint32 find(vertex_t v, uint32 slot) const {
     while (true) {
       const uint32 there = const_cast<volatile uint32*>(table)[slot];
@@ -48,8 +48,8 @@ struct Ball {
     }
   }
 
-  // Adds a target per lane, or brings it nearer. False in all lanes of a group of which some found no
-  // room. The whole warp calls it.
+  // Adds or improves a target per lane. Returns false in all lanes of a group if one of them found
+  // no room. Called by the full warp.
   __device__ __forceinline__ bool add(bool valid, vertex_t v, int hops) {
     const bool far = valid && hops > kMostHops;
     valid &= !far;
@@ -81,7 +81,7 @@ struct Ball {
     return votes_of_group(far || (fresh && !fits)) == 0;
   }
 
-  // Adds the row of u to the groups that settle one. The whole warp calls it.
+  // Adds the row of u to the balls of the groups that settle a vertex. Called by the full warp.
   __device__ __forceinline__ bool add_row(const Rows& rows, bool settles, vertex_t u, int hops) {
     RowEdge edge{kNoVertex, 1};
     offset_t at = 0, end = 0;
@@ -105,7 +105,8 @@ struct Ball {
     }
   }
 
-  // The nearest target that is not settled, as a word without its sign, or kNone. The whole warp calls it.
+  // Returns the nearest unsettled target as a word without its sign, or kNone. Called by the full
+  // warp.
   __device__ __forceinline__ uint32 nearest(uint32* slot) const {
     uint32 least = kNone;
     for (int i = lane_of_group() * 4; i < kSlots; i += kGroup * 4) {
@@ -121,7 +122,7 @@ struct Ball {
     return least;
   }
 
-  // The whole warp calls it.
+  // Writes the ball. Called by the full warp.
   __device__ __forceinline__ void write(uint32* words, bool searches, int radius) const {
     int filled = 0;
     for (int i = lane_of_group(); i < kSlots; i += kGroup) {
@@ -145,8 +146,8 @@ __device__ __forceinline__ uint32 group_min(uint32 value) {
   return value;
 }
 
-// Fills the balls of the groups that have a vertex. Returns the hops of the target whose row did not
-// fit, 0 for that of the vertex itself. The whole warp calls it.
+// Fills the balls of the groups that have a vertex. Returns the hops of the target whose row did
+// not fit, 0 for the vertex itself. Called by the full warp.
 __device__ __forceinline__ int search_ball(const Rows& rows, Ball& ball, bool searches) {
   for (int i = lane_of_group(); i < kSlots; i += kGroup) ball.table[i] = kNone;
   __syncwarp();

@@ -1,18 +1,18 @@
 // The pulling step of the breadth-first search: every unvisited vertex looks for one visited
 // predecessor.
 //
-// A predecessor visited before this level is in the frontier, else the vertex would have been found
-// earlier: so only the bits of earlier levels are read, and no bitmap of the frontier is needed. New
-// bits go to the other bitmap, which the next step reads. A warp takes up to 32 words of bits and
-// distributes their unvisited vertices among its lanes; a lane reads kAlone edges, and leaves longer
-// rows to the warp.
+// A predecessor visited before this level is in the frontier, because otherwise the vertex would
+// have been found earlier. So only the bits of earlier levels are read, without a bitmap of the
+// frontier. New bits go to the other bitmap, which the next step reads. A warp takes up to 32 words
+// of bits and distributes their unvisited vertices among its lanes; a lane reads kAlone edges, and
+// leaves longer rows to the warp.
 // Races: none. A word is written by the warp that took it; the bits that are read do not change.
 //
 // requires: algorithms/breadth_first/search_state.cuh
 // requires: cuda/primitives/deal.cuh
 #pragma once
 
-// Position of the set bit of that rank; it exists.
+// Returns the position of the set bit of that rank, which exists.
 __device__ __forceinline__ int set_bit(uint32 word, int rank) {
   int place = 0;
 #pragma unroll
@@ -31,7 +31,8 @@ __device__ __forceinline__ bool is_set(const uint32* words, vertex_t v) {
   return words[v >> 5] & bit_of(v);
 }
 
-// True if one of the in-edges begin .. end comes from a visited vertex, kInFlight at a time.
+// Returns true if one of the in-edges begin .. end comes from a visited vertex; reads kInFlight at
+// a time.
 __device__ __forceinline__ bool any_visited(const Search& s, const uint32* seen, offset_t* at,
                                             offset_t end, offset_t step, uint32* looked) {
   vertex_t from[kInFlight];

@@ -1,16 +1,16 @@
 // The pushing step of the breadth-first search: all warps take the frontier's rows.
 //
 // Three degree classes, as rows differ by orders of magnitude: rows of up to kMiddle edges share a
-// warp's lanes by a scan of their degrees, longer ones have a warp each, and beyond kLong they are cut
-// into chunks that all warps take after a barrier. A vertex is claimed by setting its bit; the bit
-// is read first, perhaps an old value from L1: then the atomic decides.
+// warp's lanes by a scan of their degrees, longer ones have a warp each, and beyond kLong they are
+// cut into chunks that all warps take after a barrier. A vertex is claimed by setting its bit; the
+// bit is read first, possibly an old value from L1, and then the atomic decides.
 //
 // requires: algorithms/breadth_first/search_state.cuh
 // requires: cuda/primitives/deal.cuh
 // requires: cuda/primitives/walk_rows.cuh
 #pragma once
 
-// The edges' targets, and whether their bits are not set as far as this multiprocessor knows.
+// Loads the edges' targets, and whether their bits appear unset to this multiprocessor.
 template <int N>
 __device__ __forceinline__ void look_up(const Search& s, const uint32* visited,
                                         const bool (&valid)[N], const offset_t (&at)[N],
@@ -31,7 +31,7 @@ struct Nothing {};
 
 __device__ __forceinline__ Nothing of_lane(Nothing, int) { return Nothing{}; }
 
-// What pushing does with edges: the first to set a target's bit writes its distance and queues it.
+// Action of pushing on edges: the first to set a target's bit writes its distance and queues it.
 struct Claim {
   const Search& s;
   const Found& out;
@@ -81,7 +81,7 @@ __device__ __forceinline__ offset_t set_chunks_aside(const Search& s, uint32* co
   return size;
 }
 
-// The lanes' rows (size 0 for none), each by its class.
+// Processes the lanes' rows (size 0 for none), each by its class.
 template <class Take>
 __device__ __forceinline__ void walk(const Search& s, const Take& take, uint32* chunk_counter,
                                      offset_t begin, offset_t size) {
@@ -95,7 +95,8 @@ __device__ __forceinline__ void walk_chunks(const Search& s, const Take& take, u
     walk_long<kInFlight>(take, __ldcg(&s.chunks[c].begin), __ldcg(&s.chunks[c].size), Nothing{});
 }
 
-// A frontier of fewer vertices than there are warps: each row is split among as many as it has edges for.
+// Pushes a frontier with fewer vertices than warps: each row is split among as many warps as it has
+// edges for.
 __device__ __forceinline__ void push_split(const Search& s, const Claim& claim,
                                            const vertex_t* frontier, count_t size, count_t warps,
                                            count_t warp, uint64* edges_seen) {
@@ -115,7 +116,7 @@ __device__ __forceinline__ void push_split(const Search& s, const Claim& claim,
   }
 }
 
-// The frontier's rows, taken by `warps` warps; the caller is one of them.
+// Pushes the frontier's rows with `warps` warps, one of them the caller.
 __device__ __forceinline__ void push_rows(const Search& s, const Claim& claim,
                                           const vertex_t* frontier, count_t size, count_t warps,
                                           count_t warp, uint32* chunk_counter, uint64* edges_seen) {

@@ -1,11 +1,13 @@
 // The edges of a directed graph by their targets, which pulling needs.
 //
-// A counting sort in one cooperative launch: count the edges into each vertex, sum the counts up to row bounds
-// (each block its share of the vertices), and put each edge's source at the next place of its target's row.
-// In which order a row's sources come is left to chance; a search's distances do not depend on it.
+// A counting sort in one cooperative launch: count the edges into each vertex, sum the counts up to
+// row bounds (each block its share of the vertices), and put each edge's source at the next place
+// of its target's row. The order of a row's sources varies between runs; a search's distances do
+// not depend on it.
 //
-// Arrays: offsets[n + 1], edges[m] -> in_offsets[n + 1], in_edges[m]; places[n], sums[blocks], heavy[m /
-// kReverseHeavy + 1], control (zeroed). Launch: cooperative, whole warps, at most 1024 threads per block.
+// Arrays: offsets[n + 1], edges[m] -> in_offsets[n + 1], in_edges[m]; places[n], sums[blocks],
+// heavy[m / kReverseHeavy + 1], control (zeroed). Launch: cooperative, whole warps, at most 1024
+// threads per block.
 // Races: none but the order of a row.
 //
 // requires: cuda/primitives/deal.cuh
@@ -24,7 +26,7 @@ struct ReverseControl {
   alignas(128) uint32 heavy;
 };
 
-// Puts the source that comes with a position into the row of the edge's target.
+// Writes the source of each position into the row of the edge's target.
 struct Scatter {
   const Edge* edges;
   place_t* places;
@@ -47,7 +49,7 @@ struct Scatter {
   }
 };
 
-// Exclusive sums of places[], to in_offsets[] and back to places[].
+// Writes exclusive sums of places[] to in_offsets[] and back to places[].
 __device__ __forceinline__ void sum_up(long long n, long long m, offset_t* in_offsets,
                                        place_t* places, place_t* sums, uint32* arrivals) {
   __shared__ place_t scratch[33];

@@ -27,7 +27,7 @@ constexpr int kHeavy = 2048;  // rows above it are taken by all warps together, 
 constexpr int kAlone = 32;          // edges that a lane pulls by itself
 constexpr int kDense = 16;  // a frontier of more than 1 / kDense of the vertices is dense
 constexpr int kThinDegree = 256;    // longer rows make no thin frontier
-constexpr uint32 kStuck = 1, kWantsBalls = 2;  // why a search stopped early
+constexpr uint32 kStuck = 1, kWantsBalls = 2;  // reasons for stopping early
 
 typedef CountOf<(sizeof(vertex_t) > 4)>::type count_t;
 
@@ -96,7 +96,7 @@ struct Record {
 };
 enum StepKind : uint32 { kPush, kPull, kAhead, kRelax, kRescan, kSweep };
 
-// Every thread of the grid calls it. No thread waits for the atomic that counts arrivals.
+// Called by every thread of the grid. No thread waits for the atomic that counts arrivals.
 __device__ __forceinline__ void meet(SplitBarrier& barrier) {
   barrier.arrive();
   barrier.wait();
@@ -110,7 +110,8 @@ struct Seen {
   uint32 long_rows, chunks;
 };
 
-// A barrier, and then the counters: of the next step's frontier, and of this step's chunks.
+// Waits at a barrier, then reads the counters of the next step's frontier and of this step's
+// chunks.
 __device__ __forceinline__ void meet_and_look(SplitBarrier& barrier, const Control* control, uint32 next,
                                               uint32 present, Seen* seen) {
   barrier.arrive();

@@ -1,18 +1,21 @@
-// The sweeping step of the breadth-first search: a dense frontier without the edges into its vertices.
+// The sweeping step of the breadth-first search: a dense frontier without the edges into its
+// vertices.
 //
-// Where most vertices are in the frontier and pulling is not possible, a queue costs more than it
-// saves: its rows are scattered, and so are the distances that pushing writes. Here the frontier is a
-// bitmap; the vertices are taken in their order, so rows are read in sequence, and claiming an edge's
-// target only sets its bit. Afterwards collect_step finds the new bits, writes their distances in
-// sequence, makes them the next frontier and queues them in case the next step pushes.
+// If most vertices are in the frontier and pulling is not possible, a queue costs more than it
+// saves: its rows are scattered, and so are the distances that pushing writes. In this step the
+// frontier is a bitmap; the vertices are taken in their order, so rows are read in sequence, and
+// claiming an edge's target only sets its bit. Afterwards collect_step finds the new bits, writes
+// their distances in sequence, makes them the next frontier and queues them in case the next step
+// pushes.
 //
-// Bitmaps: s.visited[0] all visited, s.visited[1] the frontier, s.before the frontier and the vertices
-// visited before it. Races, harmless: a bit is read before the atomic that sets it and may be old.
+// Bitmaps: s.visited[0] all visited, s.visited[1] the frontier, s.before the frontier and the
+// vertices visited before it. Races, harmless: a bit is read before the atomic that sets it and may
+// be old.
 //
 // requires: algorithms/breadth_first/push.cuh
 #pragma once
 
-// The bitmap of a frontier that is in the queue: the vertices of distance level - 1.
+// Fills the bitmap of a frontier that is in the queue: the vertices at distance level - 1.
 __device__ __noinline__ void mark_frontier(const Search& s, int level) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   const long long upto = (s.n + 31) & ~31ll;
@@ -27,7 +30,7 @@ __device__ __noinline__ void mark_frontier(const Search& s, int level) {
   }
 }
 
-// Action of a sweep on edges: it sets their targets' bits; several may set one bit.
+// Action of a sweep on edges: sets their targets' bits, possibly repeatedly.
 struct Mark {
   const Search& s;
 
@@ -65,7 +68,7 @@ __device__ __noinline__ void sweep_chunks(const Search& s, uint32 count) {
   walk_chunks(s, Mark{s}, count);
 }
 
-// New bits get their distance and become the frontier, in the bitmap and in the queue.
+// Writes the distances of new bits and makes them the frontier, as a bitmap and a queue.
 __device__ __noinline__ void collect_step(const Search& s, const Found& out, vertex_t* slots,
                                           int level) {
   Stage stage{slots, 0};

@@ -9,7 +9,7 @@
 
 namespace nearfar {
 
-// How a run starts: the width of a bucket and whether it may change.
+// Initial width of a bucket, and whether it may change.
 struct DeltaPlan {
   double delta = 1;
   bool adapt = true;
@@ -20,36 +20,37 @@ using BareCsr = SplitCsr<int32_t, double>;
 using ByteCsr = NarrowCsr<int32_t, uint8_t>;
 using ShortCsr = NarrowCsr<int32_t, uint16_t>;
 
-// Sources for one worker, which searches them one after the other in the same memory.
+// Sources for one worker, which searches from one after another in the same memory.
 template <class C>
 struct DeltaFeed {
-  // Called before each search: where from, and n distances, all unreached. False ends the run.
+  // Called before each search: sets the source and the n distances, all unreached. False ends the
+  // run.
   std::function<bool(typename C::Index& source, typename C::Weight*& distances)> next;
-  // Null, or where to note the vertices that are lowered, some of them repeatedly: with them a
-  // search costs what it visits and not O(n).
+  // Null, or a list to which lowered vertices are appended, possibly repeatedly; it makes the cost
+  // of a search proportional to what it visits instead of n.
   Buffer<typename C::Index>* touched = nullptr;
 };
 
 namespace delta_stepping {
 
-// One source; the log may be null.
+// Searches from one source; the log may be null.
 template <class C>
 SearchStats sequential(const C& csr, typename C::Index source, typename C::Weight* distances,
                        StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt& interrupt,
                        IterationLog* log);
 
-// Every source of a feed; the sum of the counters.
+// Searches from every source of a feed; returns the sums of the counters.
 template <class C>
 SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename C::Weight> stop,
                        DeltaPlan plan, Interrupt& interrupt);
 
-// One source by two workers or more.
+// Searches from one source with two or more workers.
 template <class C>
 SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight* distances,
                      StopRule<typename C::Weight> stop, DeltaPlan plan, int threads,
                      Interrupt& interrupt);
 
-// One source by however many workers there are.
+// Searches from one source with the given number of workers.
 template <class C>
 SearchStats by_workers(const C& csr, typename C::Index source, typename C::Weight* distances,
                        StopRule<typename C::Weight> stop, DeltaPlan plan, int threads,
@@ -62,7 +63,7 @@ SearchStats by_workers(const C& csr, typename C::Index source, typename C::Weigh
 
 }  // namespace delta_stepping
 
-// Beside NEARFAR_FOR_EACH_CSR, what these are instantiated for.
+// Instantiations in addition to NEARFAR_FOR_EACH_CSR.
 #define NEARFAR_FOR_EACH_BARE(X) X(BareCsr) X(ByteCsr) X(ShortCsr)
 
 }  // namespace nearfar

@@ -1,20 +1,19 @@
-// When whatever the workers were doing at some moment is over.
+// Eras: proof that all workers have finished what they were doing at some moment.
 //
-// The era is a number that grows. A worker notes the one that it is in between two parts of its
-// work, and the era grows when every active worker has noted it. So once it has grown by three
-// since a worker did something, every other worker has been between two parts after that: the era
-// grows by one while the worker is still at it, by a second one only after the worker has noted the
-// first, and by a third only after every worker has noted the second, which was later. Epochs of
-// memory reclamation do the same (Fraser, "Practical lock-freedom", 2004); here nothing is freed,
-// but distances are looked at again.
+// The era is a number that grows. Between two parts of its work a worker stores the current era as
+// its note, and the era grows when every active worker has noted it. Once it has grown by three
+// since a worker did something, every other worker has since been between two parts: it grows by
+// one while the worker is still busy, by a second only after the worker has noted the first, and by
+// a third only after every worker has noted the second. Epoch-based memory reclamation works the
+// same way (Fraser, "Practical lock-freedom", 2004); nothing is freed here, but distances are
+// checked again.
 //
-// Memory order. A worker notes an era by a store that releases; who raises the era has loaded all
-// notes with acquire and raises it by a compare and swap that releases; who finds it raised loads
-// it with acquire. So what a worker stored before it noted an era happens before what any worker
-// does after the next one has begun. Between the load and the store of a distance no era is noted:
-// three eras later such a pair has either been seen, or begins with the newer distance. To come is
-// to store a note and then load the era again, which needs the full fence between, as does to look
-// at the notes after what was done before.
+// Memory order. Notes are stored with release. Raising the era loads all notes with acquire and
+// then performs a compare-and-swap with release; reading the raised era is an acquire. So stores
+// before a note of an era happen before everything that any worker does after the next era has
+// begun. No era is noted between the load and the store of a distance: three eras later, such a
+// pair is visible or starts from the newer distance. Joining stores a note and loads the era again,
+// with a full fence in between. Reading the notes after earlier stores needs the same fence.
 #pragma once
 
 #include "cpu/search/arithmetic.hpp"
@@ -24,18 +23,18 @@ namespace nearfar::delta_stepping {
 
 class Era {
  public:
-  static constexpr uint64_t kAway = ~uint64_t{0};  // noted by who does not work
-  static constexpr uint64_t kOver = 3;  // eras until others are done with what they were doing
+  static constexpr uint64_t kAway = ~uint64_t{0};  // noted by an inactive worker
+  static constexpr uint64_t kOver = 3;  // eras until the others have finished what they were doing
 
   NEARFAR_INLINE uint64_t now() const { return __atomic_load_n(&now_, __ATOMIC_ACQUIRE); }
 
-  // A worker begins, and reads what others write only after this; and it ends.
+  // Joins; called by a worker before it reads what others write. go() leaves.
   NEARFAR_INLINE void come(uint64_t& noted) const {
     for (uint64_t era = now();;) {
       __atomic_store_n(&noted, era, __ATOMIC_RELAXED);
       Signal::full_fence();
       const uint64_t again = now();
-      if (again == era) return;  // it cannot grow by more than one from here on
+      if (again == era) return;  // from here on it can grow by at most one
       era = again;
     }
   }
@@ -43,8 +42,8 @@ class Era {
     __atomic_store_n(&noted, kAway, __ATOMIC_RELEASE);
   }
 
-  // Between two parts: notes the next era; false while there is none. Who asks for it looks whether
-  // every worker, noted(0) to noted(count - 1), is in this one.
+  // Called between two parts: notes the next era, or returns false if there is none. When asked to
+  // raise it, checks that all workers, noted(0) to noted(count - 1), are in this one.
   template <class Noted>
   NEARFAR_INLINE bool next(uint64_t& mine, bool ask, int count, const Noted& noted) {
     uint64_t era = mine;

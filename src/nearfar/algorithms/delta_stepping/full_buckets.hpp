@@ -1,6 +1,6 @@
-// Full buckets, put into the order of memory before they are worked off, without their stale and
-// repeated entries: that saves a branch mispredicted per entry, and long rows are then read at
-// nearly the speed of a stream. The search so far says whether it pays.
+// Sorts full buckets by vertex before they are processed and drops stale and repeated entries. This
+// saves one mispredicted branch per entry, and long rows are read at nearly streaming speed.
+// Whether it pays is decided from the search so far.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 namespace nearfar::delta_stepping {
 
 constexpr uint64_t kLongRows = 16;  // edges per row from which full buckets are ordered
-constexpr uint64_t kDropped = 2;    // or with one stale entry on so many that were not
+constexpr uint64_t kDropped = 2;    // or with one stale entry per this many others
 
 template <class C, class Update>
 class FullBuckets {
  public:
   using Weight = typename C::Weight;
 
-  // A bucket is full with one vertex in `share`.
+  // A bucket is full if it holds one vertex in `share`.
   FullBuckets(const C& csr, std::size_t share)
       : n_(static_cast<std::size_t>(csr.n)), full_(n_ / share + 64) {}
 
@@ -46,7 +46,7 @@ class FullBuckets {
       const Weight seen = Update::load(distances + v);
       const bool fresh = seen >= entry.distance;
       marks_.data[v / 64] |= uint64_t{fresh} << (v % 64);
-      if constexpr (Update::shared) {  // what is read again below may have been raised until then
+      if constexpr (Update::shared) {  // distances read again below may have been raised meanwhile
         if (seen > entry.distance) Update::store(distances + v, entry.distance);
         if (fresh) log->push(entry);
       }

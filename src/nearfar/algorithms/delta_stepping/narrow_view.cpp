@@ -6,10 +6,10 @@
 namespace nearfar {
 namespace {
 
-// Copies the weights; false unless all fit.
+// Copies the weights; returns false unless all fit.
 template <class Small>
 bool narrow_weights(const int32_t* weights, std::size_t m, Small* out) {
-  int32_t all = 0;  // bits that some weight has
+  int32_t all = 0;  // union of the bits of all weights
   for (std::size_t e = 0; e < m; ++e) {
     all |= weights[e];
     out[e] = static_cast<Small>(weights[e]);

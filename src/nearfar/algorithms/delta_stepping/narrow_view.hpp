@@ -1,4 +1,4 @@
-// Rows whose weights take a byte or two, beside the targets.
+// Rows with weights of one or two bytes, stored separately from the targets.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,19 @@
 
 namespace nearfar {
 
-// Made once per graph with long rows and kept with it. It takes the place of packed edges, in an
-// eighth or a quarter of their memory. It points into the graph's arrays but for the weights.
+// Made once per graph with long rows and kept with it. It replaces packed edges, in an eighth or a
+// quarter of their memory, and copies only the weights: the rest are pointers into the graph's
+// arrays.
 class NarrowView {
  public:
-  // Null where a weight does not fit.
+  // Returns null if a weight does not fit.
   static std::unique_ptr<NarrowView> make(Ints indptr, Ints indices, Ints weights);
 
   template <class F>
   decltype(auto) visit(F&& f) const {
     return std::visit(std::forward<F>(f), csr_);
   }
-  // As a GraphView does; here there is nothing to pack.
+  // Interface of GraphView; does nothing.
   void pack(int) {}
   template <class F>
   decltype(auto) visit_packed(F&& f) const {

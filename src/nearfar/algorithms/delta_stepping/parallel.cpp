@@ -1,69 +1,69 @@
-// Delta-stepping on many cores, whose workers seldom meet.
+// Delta-stepping on many cores, with little synchronisation.
 //
-// Every worker runs the loop of one core on a part of what is pending: it has a bucket ring of its
-// own, whose width adapts to what it sees, and pushes what it improves into that ring. There is no
-// common bucket and no barrier. What keeps the order about right is that work moves:
-//   - a worker whose bucket is larger than a handful puts half of it on its shelf, where others may
-//     take it, and takes back the rest;
-//   - before a worker turns to its next bucket, it looks at the shelves of others, and takes half
-//     of one whose distances are a bucket nearer; one with nothing to do takes from the nearest.
-// That is Wasp's scheme [1]: asynchronous work on priority levels, chunks stolen by priority.
-// Departures: what moves is copied entries, so that buckets stay contiguous and are prefetched as
-// on one core (relax.hpp); what moves are entries of neighbouring numbers, so that workers share
-// the cache lines of a border and not all; levels are distances, so that each worker may have its
-// own width; distances are lowered by stores and not by compare and swap. That a worker goes on
-// with what falls into its own current bucket is bucket fusion [2].
+// Each worker runs the loop of one core on its part of the pending entries: it has its own bucket
+// ring, whose width adapts, and pushes every vertex that it improves into that ring. There is no
+// common bucket and no barrier. Moving entries between workers keeps the order approximately right:
+// - a worker whose bucket has more than a few entries offers half of it on its shelf, where others
+//   may take them, and later takes back the rest;
+// - before its next bucket, a worker checks the other shelves and takes half of one that is a
+//   bucket nearer; an idle worker takes from the nearest shelf.
+// This is Wasp's scheme [1]: asynchronous work on priority levels, chunks stolen by priority.
+// Departures: entries are copied, so that buckets stay contiguous and are prefetched as on one core
+// (relax.hpp); entries with neighbouring vertex ids are moved together, so that workers share few
+// cache lines; levels are distances, so that each worker may have its own width; distances are
+// lowered by stores, not compare-and-swap. Continuing with entries that fall into the current
+// bucket is bucket fusion [2].
 //
-// Why the answer is right. Whoever lowers a distance pushes an entry with it, or notes a dead end
-// in its log. To lower is to load, compare and store, so a store may raise what another worker
-// stored since the load. But the lesser distance has an entry, and when its holder comes to it, it
-// finds the vertex above the entry, and stores the distance again. What it works off goes into its
-// log: there it stays until every worker has been between two parts of its work since (eras.hpp),
-// so that none is between such a load and store any longer, and whoever loads the distance from now
-// on finds this one or a lesser one. If the vertex is above it then, the entry is worked off again.
-// So the least distance that was ever stored for a vertex comes to be its distance, and its edges
-// were relaxed with it: the distances end at the only fixed point that there is. An entry that is
-// above its vertex's distance is stale.
+// Correctness. A worker that lowers a distance pushes an entry with it, or records a dead end in
+// its log. Lowering is a load, a comparison and a store, so a store may overwrite a lesser distance
+// that another worker stored after the load. The lesser distance still has an entry: its holder, on
+// processing it, finds the vertex above the entry and stores the distance again. Processed entries
+// stay in a log until every worker has since been between two parts of its work (eras.hpp). By then
+// no worker is between such a load and store, and later loads return this distance or a lesser one;
+// an entry whose vertex is above it is processed again. So the least distance ever stored for a
+// vertex becomes its distance, its edges are relaxed with it, and the distances end at the only
+// fixed point. An entry above its vertex's distance is stale.
 //
-// What stops it. `active` counts the workers that hold entries, in now, ring, shelf or log. It
-// starts with the leader, who holds the source. A worker leaves the count when it holds none, and
-// enters it before it takes from a shelf, so an entry is held by a worker in the count at every
-// moment. The worker that brings the count to zero ends the search: none holds an entry or can get
-// one. That entries come back from logs for ever would take stores that cross each other for ever.
+// Termination. `active` counts the workers that hold entries, in bucket, ring, shelf or log. It
+// starts with the leader, which holds the source. A worker leaves the count when it holds none and
+// joins it before it takes from a shelf, so a counted worker holds every entry at every moment. The
+// worker that brings the count to zero ends the search. Entries could return from logs forever only
+// if stores overwrote each other forever.
 //
-// Long rows. A row of very many edges is put off, and its worker and whoever looks for entries take
-// pieces of it. Its worker holds it until the last piece is taken, and who takes one is in the
-// count and has lowered its level, as with entries from a shelf.
+// Long rows. A row of very many edges is postponed, and its worker and those looking for entries
+// take pieces of it. Its worker holds it until the last piece is taken; a worker that takes a piece
+// is counted and has lowered its level, as with entries from a shelf.
 //
-// Alone. While no helper runs and the leader's shelf is empty, no other worker can raise what the
-// leader stores: it keeps no log, and its buckets have the width of one core. Where other programs
-// keep the other cores busy, that is the whole search.
+// Single worker. While no helper runs and the leader's shelf is empty, no other worker can raise a
+// distance: the leader keeps no log and uses the bucket width of one core. If other programs keep
+// the other cores busy, that is the whole search.
 //
-// Targets. The search may end when all targets are nearer than anything pending. A worker's level
-// is a lower bound of what it holds: it rises only when a nearer bucket is empty and nothing nearer
-// is in the log, and who takes entries lowers its own level and counts the theft before the owner
-// can miss them. So when the counts of thefts are the same before and after all levels are read, no
-// entry moved past the reader, and the least level is a lower bound of all that is pending. A
-// distance below it cannot be raised any more.
+// Targets. The search may end when all targets are nearer than every pending entry. A worker's
+// level is a lower bound of what it holds: it rises only when a nearer bucket is empty and the log
+// has nothing nearer, and a worker that takes entries lowers its own level and counts the theft
+// before the owner can miss them. So if the counts of thefts are the same before and after all
+// levels are read, no entry moved past the reader, and the least level is a lower bound of all
+// pending entries. A distance below it cannot be raised.
 //
-// Why there is no data race. Distances: relaxed atomics. Shelves: under their lock. Ring, now, log
-// and counters have one owner; the leader reads the counters when the workers are out of the crew.
+// Data races. Distances are relaxed atomics, and shelves are used under their lock. Ring, bucket,
+// log and counters have one owner; the leader reads the counters when the workers have left the
+// crew.
 //
-// Memory order. Loads and stores of one distance have one order everywhere; nothing is concluded
-// from the order of two distances. An entry goes from one worker to another under a shelf's lock,
-// which releases and acquires, so its taker sees the distance that it was pushed with, or a later
-// one. What eras promise, eras.hpp shows. `active` is added to with acquire and release: who brings
-// it to zero has seen all that the others did. The sizes of shelves, `offers`, `hungry` and the
-// least level without targets are hints, relaxed: a stale one costs a look or a theft. With targets
-// levels and counts of thefts are sequentially consistent: a thief lowers its level, counts, and
-// only then unlocks the shelf whose owner raises its own, so who reads the raised level reads the
-// count afterwards. A helper that leaves takes its last stores with it by a release of `inside`,
-// which the leader acquires before it goes on alone.
+// Memory order. Loads and stores of one distance have one order on all cores; nothing depends on
+// the order of two distances. Entries move between workers under a shelf's lock, which releases and
+// acquires, so the taker sees the distance that was pushed or a later one. For eras, see eras.hpp.
+// `active` is changed with acquire and release: the worker that brings it to zero has seen all work
+// of the others. The sizes of shelves, `offers`, `hungry` and, without targets, levels are relaxed
+// hints: a stale one costs a check or a theft. With targets, levels and counts of thefts are
+// sequentially consistent: a thief lowers its level, counts, and only then unlocks the shelf whose
+// owner raises its level, so a reader of the raised level reads the count afterwards. A leaving
+// helper publishes its last stores by a release of `inside`, which the leader acquires before it
+// continues as the single worker.
 //
-// Busy cores. A helper that comes late finds shelves or nothing; no worker waits for it. One that
-// comes to the leader's own core goes again: all other cores are busy, and two that take turns on
-// one core, each waiting for the other, take three times as long as one. It is asked again some
-// time later (cpu/threads/backoff.hpp).
+// Busy cores. A helper that starts late finds shelves or nothing; no worker waits for it. One that
+// runs on the leader's own core leaves: all other cores are busy, and two workers taking turns on
+// one core, each waiting for the other, take three times as long as one. It is requested again
+// later (cpu/threads/backoff.hpp).
 //
 // [1] Marco D'Antonio, Son Thai Mai, Philippas Tsigas and Hans Vandierendonck. "Wasp: efficient
 //     asynchronous single-source shortest path on multicore systems via work stealing." SC, 2025.
@@ -82,15 +82,15 @@ namespace nearfar::delta_stepping {
 namespace {
 
 constexpr std::size_t kFill = std::size_t{1} << 14;  // distances set at a time
-constexpr std::size_t kKeep = 32;                    // entries that a worker keeps to itself
-constexpr std::size_t kChunk = 128;                  // entries between two looks around
-constexpr uint64_t kRow = 4;        // edges per entry that these three numbers are for
+constexpr std::size_t kKeep = 32;                    // entries that a worker does not share
+constexpr std::size_t kChunk = 128;                  // entries between two checks of the shelves
+constexpr uint64_t kRow = 4;        // edges per entry for which these three numbers hold
 constexpr std::size_t kGrain = 16;  // entries that are worth a theft
-constexpr std::size_t kAtOnce = std::size_t{1} << 16;  // vertices that helpers are called for
-constexpr int64_t kPatience = 30'000;                  // ns that a worker without work looks around
-constexpr int64_t kNap = 100'000;        // ns that the leader sleeps, and who waits for the era
+constexpr std::size_t kAtOnce = std::size_t{1} << 16;  // vertices from which helpers start at once
+constexpr int64_t kPatience = 30'000;                  // ns of search before sleep
+constexpr int64_t kNap = 100'000;        // ns that the leader or a waiting worker sleeps
 constexpr int64_t kSleep = 100'000'000;  // ns that others sleep
-constexpr uint64_t kLook = 16;           // parts between two looks at the clock by the leader
+constexpr uint64_t kLook = 16;           // parts between two clock reads by the leader
 constexpr int64_t kRing = 50'000;        // ns between two wake-ups by a worker
 constexpr int64_t kAskAgain = 500'000;   // ns
 
@@ -115,7 +115,7 @@ class Team {
 
   Crew* crew = nullptr;
 
-  // The leader's part; it does not throw.
+  // Runs the leader's part; does not throw.
   void lead(typename C::Index source) {
     One& me = workers[0];
     if (static_cast<std::size_t>(csr.n) >= kAtOnce) ask_helpers(steady_ns());
@@ -154,7 +154,7 @@ class Team {
       if (look_for_work(me, i, false)) search(me, i);
       me.stats += me.own->work.stats;
       me.widths += me.own->widths;
-      delete me.own;  // by all of them at once
+      delete me.own;  // all workers free theirs in parallel
       me.own = nullptr;
     } catch (...) {
       me.error = std::current_exception();
@@ -182,7 +182,7 @@ class Team {
   LongRow<C> long_row;
   alignas(128) uint32_t is_over = 0;  // the search has ended, or was given up
   uint32_t inside = 0;                // helpers that came
-  alignas(128) Signal bell;           // something came onto a shelf, or the search has ended
+  alignas(128) Signal bell;           // new entries on a shelf, or the end of the search
   alignas(128) uint64_t to_fill = 0;  // first distance that no worker is setting
   uint64_t filled = 0;
   Signal all_filled;
@@ -191,9 +191,8 @@ class Team {
     if (me.own == nullptr) me.own = new Own<C>(csr, distances, stop.limit, plan);
   }
 
-  // Whether this helper, which holds nothing, runs where the leader would: the other cores are
-  // busy, and to take turns on one core takes longer than to do it all. Then it leaves, and is
-  // asked again some time later.
+  // Whether this helper, which holds nothing, runs on the leader's core because the others are
+  // busy: it then leaves, because taking turns takes longer, and is requested again later.
   bool in_the_way(One& me) const {
     const int core = this_core();
     if (core < 0 || core != __atomic_load_n(&leaders_core, __ATOMIC_RELAXED)) return false;
@@ -208,14 +207,13 @@ class Team {
     if (bell.anybody_asleep()) bell.next();
   }
 
-  // Before a worker reads a distance.
+  // Called by a worker before it reads a distance.
   void come(One& me) {
     era.come(me.era);
     me.own->open(me.era);
   }
 
-  // Between two parts: what another stored over a lesser distance, before that was seen by all, is
-  // worked off again.
+  // Called between two parts: processes entries again whose distance another worker overwrote.
   void check(One& me, bool ask) {
     Own<C>& own = *me.own;
     ask |= own.page->entries.size >= own.ask_at;
@@ -235,7 +233,7 @@ class Team {
     if (stop.n_targets != 0) own.page->least = from_ordered_bits<Weight>(me.shelf.level());
   }
 
-  // With targets it is a lower bound of all that the worker holds.
+  // With targets, the level is a lower bound of all that the worker holds.
   void set_level(One& me, Weight low) {
     if (stop.n_targets == 0) return me.shelf.set_level(low, false);
     low = std::min(low, me.own->least_to_check());
@@ -243,7 +241,7 @@ class Team {
     me.shelf.set_level(low, true);
   }
 
-  // The first phase, by all running workers.
+  // Runs the first phase, with all running workers.
   void fill() {
     const auto n = static_cast<uint64_t>(csr.n);
     for (;;) {
@@ -259,7 +257,7 @@ class Team {
     while (next_bucket(me, i)) work_off(me, i);
   }
 
-  // Fills me.own->now with the nearest that there is, its own or another's; false when it is over.
+  // Fills me.own->now with the nearest entries, its own or another's; returns false at the end.
   bool next_bucket(One& me, int i) {
     auto& ring = me.own->work.ring;
     for (;;) {
@@ -291,7 +289,7 @@ class Team {
     return i == 0 && __atomic_load_n(&inside, __ATOMIC_ACQUIRE) == 0 && me.shelf.size() == 0;
   }
 
-  // Relaxes a piece of a long row whose vertex lies from `low` on and below `limit`.
+  // Relaxes a piece of a long row whose vertex is at a distance in [low, limit).
   bool take_piece(One& me, Weight low, Weight limit) {
     typename LongRow<C>::Piece piece;
     const bool got = long_row.take(piece, [&](Weight d) {
@@ -305,7 +303,7 @@ class Team {
     return got;
   }
 
-  // Rows that were put off, piece by piece, with the help of workers that look for entries.
+  // Relaxes postponed rows in pieces, with the help of workers that look for entries.
   void share_rows(One& me, int i) {
     auto& work = me.own->work;
     const auto go_on = [&] {
@@ -321,7 +319,7 @@ class Team {
         const Weight low = std::min(row.distance, work.ring.lower_end());
         while (take_piece(me, low, unreached<Weight>()))
           if (!go_on()) return;
-      } else {  // another is being shared
+      } else {  // another row is being shared
         for (const std::size_t end = row.end; row.begin != end; row.begin = row.end) {
           row.end = std::min(end, row.begin + LongRow<C>::kPiece);
           work.relax_piece(row, me.own->now);
@@ -331,12 +329,12 @@ class Team {
     }
   }
 
-  // me.own->now, what is improved within the same bucket, and what others left of it on the shelf.
+  // Processes me.own->now, entries improved within the same bucket, and those left on the shelf.
   void work_off(One& me, int i) {
     auto& work = me.own->work;
     auto& stats = work.stats;
     auto& now = me.own->now;
-    if (now.size == 0) return;  // a piece of a row improved nothing within its bucket
+    if (now.size == 0) return;  // the piece improved nothing within its bucket
     bool plain = alone(me, i);
     const uint64_t rows = stats.vertices_processed;
     const uint64_t edges = stats.edges_relaxed;
@@ -385,7 +383,7 @@ class Team {
     now.size = 0;
   }
 
-  // So many entries, or fewer where this worker's rows were longer than kRow: edges take the time.
+  // Returns `entries`, or fewer if this worker's rows are longer than kRow: edges take the time.
   std::size_t grain(const One& me, std::size_t entries) const {
     const SearchStats& stats = me.own->work.stats;
     const uint64_t full = stats.vertices_processed * kRow;
@@ -393,8 +391,8 @@ class Team {
     return std::max<std::size_t>(1, entries * full / stats.edges_relaxed);
   }
 
-  // Not for every offer: to wake a sleeper takes as long as a thin bucket, and one that sleeps does
-  // so because offers were gone before it came.
+  // Wakes a sleeper, but not for every offer: waking takes as long as a small bucket, and sleepers
+  // sleep because offers were gone before they arrived.
   void ring_bell(One& me) {
     const int64_t now = steady_ns();
     if (now - me.rang_at < kRing) return;
@@ -402,14 +400,14 @@ class Team {
     bell.next();
   }
 
-  // Whether a helper can take entries from a shelf; calls the helpers if none runs yet.
+  // Whether a helper can take entries from a shelf; requests helpers if none runs yet.
   bool someone_else(int i) {
     if (i == 0 && asked_at == 0) ask_helpers(steady_ns());
     return i != 0 || __atomic_load_n(&inside, __ATOMIC_RELAXED) != 0;
   }
 
-  // Whether some worker is idle, or is ahead of this worker's bucket: while all are busy
-  // with about the same distances, to offer work and to take it back costs more than it brings.
+  // Whether some worker is idle or ahead of this worker's bucket: if all are busy at about the same
+  // distances, offering entries and taking them back costs more than it gains.
   bool worth_sharing(const One& me, int i) const {
     if (__atomic_load_n(&hungry, __ATOMIC_RELAXED) != 0) return true;
     const Bits limit = ordered_bits(me.own->work.ring.upper_end());
@@ -421,7 +419,7 @@ class Team {
     return false;
   }
 
-  // The shelf with the nearest entries below `limit`, or -1.
+  // Returns the shelf with the nearest entries below `limit`, or -1.
   int nearest_shelf(int i, Bits limit) const {
     int best = -1;
     if (__atomic_load_n(&offers, __ATOMIC_RELAXED) == 0) return best;
@@ -455,8 +453,8 @@ class Team {
     return victim >= 0 && steal(me, victim);
   }
 
-  // Until there are entries in me.own->now, or the search is over. `holds`: the worker is in the
-  // count, and stays there until it has nothing to check.
+  // Waits for entries in me.own->now or the end of the search. `holds`: the worker is counted, and
+  // stays so until it has nothing to check.
   bool look_for_work(One& me, int i, bool holds) {
     __atomic_fetch_add(&hungry, 1, __ATOMIC_RELAXED);
     const bool found = wait_for_entries(me, i, holds);
@@ -513,7 +511,7 @@ class Team {
     come(me);
   }
 
-  // For a worker that holds nothing; true when that was the end.
+  // Called by a worker that holds nothing; returns true if that ends the search.
   bool leave_count(One& me) {
     Era::go(me.era);
     if (__atomic_sub_fetch(&active, 1, __ATOMIC_ACQ_REL) != 0) return false;
@@ -577,7 +575,7 @@ SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight*
       aligned_block<alignof(One)>(sizeof(One) * static_cast<std::size_t>(threads)))};
   for (; workers.built < threads; ++workers.built) new (workers.data + workers.built) One;
   Team<C> team(csr, distances, stop, plan, threads, interrupt, workers.data);
-  {  // and until all helpers are out
+  {  // and until all helpers have left
     const std::function<void(int)> help = [&team](int worker) { team.help(worker); };
     Crew crew(WorkerPool::shared(), threads, help);
     team.crew = &crew;

@@ -1,4 +1,4 @@
-// How wide the buckets of a search are at first.
+// Initial width of the buckets of a search.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,11 @@ inline double weight_at(const C& csr, std::size_t e) {
     return static_cast<double>(csr.weights[e]);
 }
 
-// A first delta from a sample of the weights: mean weight / mean degree, which measured within a
-// tenth of the best fixed value on grids, roads, meshes, random and Kronecker graphs. The mean is
-// held below twice the median, so that a few huge weights do not make one bucket of all the others,
-// and delta so that a vertex has about one edge of positive weight below it: what repeats work are
-// the edges that stay within a bucket, and where weights span many orders of magnitude most would.
+// Chooses the first delta from a sample of the weights: mean weight / mean degree, which measured
+// within a tenth of the best fixed value on grids, roads, meshes, random and Kronecker graphs. The
+// mean is capped at twice the median, so that a few huge weights do not put all others into one
+// bucket. Delta is capped so that a vertex has about one positive edge below it: only edges that
+// stay within a bucket repeat work, and if weights span many orders of magnitude, most would.
 template <class C>
 inline double first_delta(const C& csr) {
   constexpr std::size_t kSample = 256;
@@ -48,7 +48,7 @@ inline double first_delta(const C& csr) {
 template <class C>
 inline DeltaPlan plan_for(const C& csr, std::optional<double> delta) {
   DeltaPlan plan{delta ? *delta : first_delta(csr), !delta};
-  // Neither delta nor its inverse may overflow.
+  // Delta and its inverse must not overflow.
   plan.delta = std::clamp(plan.delta, 1e-300, 1e300);
   return plan;
 }

@@ -6,25 +6,24 @@
 // hides most of the latency. The neighbours' distances need no stage: short rows have no branch
 // that waits for one, so the processor runs ahead to those of the next rows by itself.
 //
-// No branch per edge. Whether an edge improves its target would be mispredicted half of the time:
-// the improvement is noted in any case, and counted if it is one. What was noted is pushed
-// together. The sum is stored in any case, too, but where it improves nothing not over the
-// distance: its cache line would have to be written back, or taken from another worker, for
-// nothing. One comparison decides both (count_less).
+// No branch per edge. A branch on whether an edge improves its target would be mispredicted half of
+// the time, so each candidate is written to a list whose length grows only if it improves; its
+// entries are pushed together. The sum is always stored, too, but to a dummy if it is no
+// improvement, because the distance's cache line would have to be written back or taken from
+// another worker. One comparison decides both (count_less).
 //
-// Long rows. Before every vertex is reached, relax_long() fetches the distances of a block of
-// targets and then relaxes them. Afterwards no distance is above the greatest, so sift() keeps only
-// the edges whose sum is below that bound, which are few, and relax_sifted() relaxes these once
-// there are enough of them for their memory to have arrived.
+// Long rows. Until every vertex is reached, relax_long() fetches the distances of a block of
+// targets and then relaxes them. After that no distance exceeds the greatest, so sift() keeps only
+// the few edges whose sum is below that bound, and relax_sifted() relaxes them once enough are
+// collected for their memory to have arrived.
 //
-// Chains. A few entries leave nothing to fetch ahead, and each would take a way through memory that
-// is longer than its row: pushed, sorted into a bucket, read again. So follow() continues at the
-// one vertex that a row improves, in registers and with branches, which a chain makes predictable.
+// Chains. With a few entries there is nothing to prefetch, and pushing, bucketing and rereading
+// each would take longer than its row. So follow() continues at the one vertex that a row improves,
+// in registers and with branches, which are predictable along a chain.
 //
-// Rows of very many edges are put off where there are several workers, who share them
-// (parallel.cpp).
+// With several workers, rows of very many edges are postponed and shared (parallel.cpp).
 //
-// The Update policy says how a distance is read and lowered: plainly, or among workers.
+// The Update policy defines how a distance is read and lowered: by one worker or by several.
 #pragma once
 
 #if defined(__SSE2__)
@@ -47,11 +46,11 @@ constexpr std::size_t kLines = 32;        // cache lines of a row that are fetch
 constexpr std::size_t kShort = 32;        // edges of a row that is relaxed without branches
 constexpr std::size_t kHold = 128;        // improvements that are pushed together
 constexpr std::size_t kFew = 4;           // entries that are followed along chains
-constexpr std::size_t kChain = 1 << 10;   // rows of a chain that are relaxed together, at most
+constexpr std::size_t kChain = 1 << 10;   // rows of a chain that are relaxed together
 constexpr std::size_t kShared = 1 << 14;  // edges of a row that workers share
 
-// How a distance is read and lowered. Relaxed atomics: with a single writer they cost nothing,
-// and the compiler makes no branch of a store that depends on what was read.
+// Reads and lowers distances by relaxed atomics: they cost nothing with a single writer, and keep
+// the compiler from turning the conditional store into a branch.
 template <class Weight>
 struct AnyUpdate {
   using Bits = BitsOf<Weight>;
@@ -70,32 +69,32 @@ struct AnyUpdate {
   }
 };
 
-// One worker, the only one that writes distances.
+// A single worker, the only one that writes distances.
 template <class Weight>
 struct PlainUpdate : AnyUpdate<Weight> {
   static constexpr bool shared = false;  // others may write meanwhile
   static constexpr bool raised = false;  // a distance may be above that of an entry for it
 };
 
-// One of several workers while the others are away. Entries may be from a time when they were not.
+// One of several workers while the others are away. Entries may date from before they left.
 template <class Weight>
 struct AloneUpdate : AnyUpdate<Weight> {
   static constexpr bool shared = false;
   static constexpr bool raised = true;
 };
 
-// Several workers. A store in place of compare and swap, which would wait for its cache line: what
-// another worker stored between the load and the store is lost, and is put right by who stored it.
-// That one holds an entry with the lesser distance, stores it again when it comes to the entry, and
-// looks once more when no worker can be between such a load and store any longer (eras.hpp).
+// Several workers. A store instead of a compare-and-swap, which would wait for its cache line: a
+// lesser distance stored by another worker between the load and the store is lost, and restored by
+// that worker, which holds an entry for it. It stores the distance again when it processes the
+// entry, and checks once more when no worker can be between such a load and store (eras.hpp).
 template <class Weight>
 struct SharedUpdate : AnyUpdate<Weight> {
   static constexpr bool shared = true;
   static constexpr bool raised = true;
 };
 
-// Adds 1 to `n` if sum < old, and returns where to store the sum: `at` then, else `nowhere`. One
-// comparison of bit patterns and no branch; a compiler makes several of it, or a branch.
+// Adds 1 to `n` if sum < old, and returns where to store the sum: `at` if so, else `nowhere`. Uses
+// one comparison of bit patterns and no branch, which compilers do not generate themselves.
 template <class Weight>
 NEARFAR_INLINE Weight* count_less(SumOf<Weight> sum, Weight old, Weight* at, Weight* nowhere,
                                   std::size_t& n) {
@@ -109,7 +108,7 @@ NEARFAR_INLINE Weight* count_less(SumOf<Weight> sum, Weight old, Weight* at, Wei
   return at;
 #else
   uintptr_t less = low < high;
-  __asm__("" : "+r"(less));  // a number of which the compiler knows nothing
+  __asm__("" : "+r"(less));  // hides the value from the compiler
   n += less;
   const auto from = reinterpret_cast<uintptr_t>(nowhere);
   return reinterpret_cast<Weight*>(from + ((reinterpret_cast<uintptr_t>(at) - from) & (0 - less)));
@@ -151,9 +150,9 @@ class Relaxer {
   Relaxer(const C& csr, Weight* distances, Weight limit, double delta)
       : ring(delta), csr_(csr), distances_(distances), limit_(limit) {}
 
-  // Another search in the same memory. It begins with the first width again: thin ends of searches
-  // widen buckets, and from one to the next they would become ever wider. `touched`: null, or where
-  // to note every vertex that is lowered.
+  // Starts another search in the same memory, at the first width: the sparse ends of searches widen
+  // buckets, and widths would grow from search to search. `touched`: null, or a list to which every
+  // lowered vertex is appended.
   void start(Weight* distances, Buffer<Index>* touched, double delta) {
     ring.restart(delta);
     distances_ = distances;
@@ -164,13 +163,12 @@ class Relaxer {
     n_sifted_ = 0;
   }
 
-  // Relaxes the edges of from[begin .. end); what lands in the current bucket goes to `fresh`,
-  // which may be `from` itself, anything else to the ring. `How`: AloneUpdate while no other worker
-  // runs.
+  // Relaxes the edges of from[begin .. end). Entries for the current bucket go to `fresh`, which
+  // may be `from` itself, others to the ring. `How`: AloneUpdate while no other worker runs.
   template <class How = Update>
   void relax(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
-    // Reading the mark where there is none is right too: with 64-bit indices it is always read, for
-    // one form less to compile.
+    // With 64-bit indices the mark is always read, which is correct without marks, too, and saves
+    // compiling one form.
     constexpr bool kWide = sizeof(Index) == 8;
     if constexpr (C::packed) {
       if (kWide || csr_.has_dead_ends) return relax_as<How, true>(from, begin, end, fresh);
@@ -178,7 +176,7 @@ class Relaxer {
     if constexpr (!C::packed || !kWide) relax_as<How, false>(from, begin, end, fresh);
   }
 
-  // A part of a row that was put off: one piece of work among workers.
+  // A part of a postponed row, processed by one worker at a time.
   struct Piece {
     Weight distance;
     std::size_t begin, end;
@@ -192,11 +190,10 @@ class Relaxer {
   }
   Buffer<Piece> put_off;  // rows of at least kShared edges, among workers, for the caller
 
-  // Once every vertex is reached, an edge of a long row that leads beyond the greatest distance is
-  // dropped before the distance of its target is looked up, and there most are. To look costs about
-  // as much as one such edge per vertex, and less while there is a vertex that is not reached. A
-  // distance that others lower meanwhile is less than what is read here, which only makes the bound
-  // looser.
+  // Once every vertex is reached, most edges of long rows lead beyond the greatest distance and are
+  // dropped without looking up their target. Finding that distance costs about as much as one such
+  // edge per vertex, and less while some vertex is unreached. Distances lowered meanwhile only make
+  // the bound looser.
   void renew_bound() {
     const auto n = static_cast<std::size_t>(csr_.n);
     if (long_edges_ < n) return;
@@ -221,10 +218,10 @@ class Relaxer {
   uint64_t n_edges() const { return static_cast<uint64_t>(csr_.m); }
 
   Ring ring;
-  Bucket* log = nullptr;  // among workers: what was lowered for good, as far as this one knows
+  Bucket* log = nullptr;               // with several workers: distances believed final
   Weight bound = unreached<Weight>();  // no distance is greater, so no longer sum can improve one
   SearchStats stats;
-  Repeated repeated;  // in the current bucket
+  Repeated repeated;  // repeats in the current bucket
 
  private:
   struct Sifted {
@@ -249,7 +246,8 @@ class Relaxer {
       fetch_lines(csr_.weights + row, row_end - row);
     }
   }
-  // The first lines of a row, and of a long one all that the hardware would be late to guess.
+  // Prefetches the first lines of a row, and more of a long one, where the hardware prefetcher
+  // starts late.
   template <class T>
   NEARFAR_INLINE void fetch_lines(const T* first, std::size_t count) const {
     const char* line = reinterpret_cast<const char*>(first);
@@ -270,8 +268,8 @@ class Relaxer {
     for (std::size_t i = 0; i < end - begin; ++i) follow<How, kMarked>(few[i], fresh);
   }
 
-  // Relaxes the row of an entry, and while that improves one vertex within the bucket, its row
-  // next. With branches: along a chain they are predicted, and the next row is read before the
+  // Relaxes the row of an entry, and continues with the next row while it improves one vertex
+  // within the bucket. Branches are predictable along a chain, so the next row is read before the
   // distances are compared.
   template <class How, bool kMarked>
   __attribute__((noinline)) void follow(Entry entry, Bucket& fresh) {
@@ -283,7 +281,7 @@ class Relaxer {
     Repeated near;
     Entry improved[kShort];
     Weight olds[kShort];
-    Index v = entry.vertex;  // not in an Entry, which would take the way through memory
+    Index v = entry.vertex;  // not in an Entry, which would be kept in memory
     Weight d = entry.distance;
     while (true) {
       const auto row = static_cast<std::size_t>(csr.indptr[v]);
@@ -343,13 +341,13 @@ class Relaxer {
   void relax_rows(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
     for (std::size_t i = begin; i < begin + kRowAhead && i < end; ++i) fetch_row(from.data[i]);
     for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
-    const C csr = csr_;  // copies of its own, which no store can change
+    const C csr = csr_;  // local copies, which no store can change
     Weight* const distances = distances_;
     Entry improved[kHold + kShort];
-    Weight olds[kHold + kShort];                              // what they improved
+    Weight olds[kHold + kShort];                              // the distances before
     Entry ends[How::shared && kMarked ? kHold + kShort : 1];  // dead ends that were lowered
     std::size_t n = 0, n_ends = 0;
-    Weight nowhere;  // takes what improves nothing
+    Weight nowhere;  // receives sums that improve nothing
     const Weight high = ring.upper_end();
     const bool all = touched_ != nullptr;  // dead ends have to be noted, too
     uint64_t edges = 0, rows = 0, pushes = 0;
@@ -415,7 +413,7 @@ class Relaxer {
     repeated += again;
   }
 
-  // A row of more than kShort edges.
+  // Relaxes a row of more than kShort edges.
   template <class How, bool kMarked>
   NEARFAR_INLINE void relax_many(Weight d, std::size_t row, std::size_t row_end, Weight high,
                                  Bucket& fresh, Repeated& again, uint64_t& pushes) {
@@ -434,8 +432,8 @@ class Relaxer {
                                 repeated, stats.pushes);
   }
 
-  // A row of many edges: the distances of a block of targets are fetched before the first is used.
-  // A function of its own, so that the loops have the registers to themselves.
+  // Relaxes a row of many edges: fetches the distances of a block of targets before using the
+  // first. Out of line, so that the loops have all registers.
   template <class How, bool kMarked>
   __attribute__((noinline)) void relax_long(Weight d, std::size_t row, std::size_t row_end,
                                             Weight high, Bucket& fresh, Repeated& again,
@@ -447,8 +445,8 @@ class Relaxer {
     }
   }
 
-  // A row of many edges once there is a bound: only edges whose sum is below it are kept, and these
-  // wait until there are enough of them for their memory to have arrived.
+  // Relaxes a row of many edges once there is a bound: keeps only edges whose sum is below it,
+  // until enough are collected for their memory to have arrived.
   template <class How, bool kMarked>
   __attribute__((noinline)) void sift(Weight d, std::size_t row, std::size_t row_end, Weight high,
                                       Bucket& fresh, Repeated& again, uint64_t& pushes) {
@@ -463,7 +461,7 @@ class Relaxer {
     };
     if constexpr (Narrow<C>) {
       using Small = typename C::Small;
-      const Weight room = bound - d;  // a weight has to be below it
+      const Weight room = bound - d;  // weights must be below it
       if (room <= 0) return;
       constexpr Weight kMost = std::numeric_limits<Small>::max();
       const auto most = static_cast<Small>(room > kMost ? kMost : room - 1);
@@ -536,8 +534,8 @@ class Relaxer {
     pushes += n;
   }
 
-  // Pushes what was held, as far as it is within the limit. Returns which of the vertices were
-  // in the current bucket already, with distances `olds` below `high`.
+  // Pushes the collected improvements within the limit. Returns the counts of vertices already in
+  // the current bucket, with `olds` below `high`.
   NEARFAR_INLINE Repeated enqueue(const Entry* improved, const Weight* olds, std::size_t n,
                                   Weight high, Bucket& fresh) {
     const uint64_t number = ring.current();
@@ -568,7 +566,7 @@ class Relaxer {
   const C& csr_;
   Weight* distances_;
   Weight limit_;
-  uint64_t long_edges_ = 0;  // in long rows, since the last look at the greatest distance
+  uint64_t long_edges_ = 0;  // in long rows, since the greatest distance was last computed
   Buffer<Index>* touched_ = nullptr;
   std::size_t n_sifted_ = 0;
   Sifted sifted_[2 * kHold];  // edges whose sum was below the bound, not relaxed yet

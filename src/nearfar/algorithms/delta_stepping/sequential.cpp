@@ -1,34 +1,33 @@
 // Delta-stepping on one core.
 //
-// The queue is an array of buckets in place of a heap (cpu/search/bucket_ring.hpp). Bucket i holds
-// entries with a distance from i * delta up to (i + 1) * delta, in any order. The loop takes the
-// first bucket in use and relaxes the edges of its entries (relax.hpp): an improved vertex goes to
-// the end of the same bucket where its distance still belongs there, else to a later one. A vertex
-// may be relaxed several times while its own bucket is worked off, and never again after that.
+// The queue is an array of buckets instead of a heap (cpu/search/bucket_ring.hpp). Bucket i holds
+// entries with distances from i * delta to (i + 1) * delta, in any order. The loop takes the first
+// nonempty bucket and relaxes the edges of its entries (relax.hpp): an improved vertex is appended
+// to the same bucket if its distance belongs there, else to a later one. A vertex may be relaxed
+// several times while its bucket is processed, and never afterwards.
 //
 // Why buckets: a heap reveals the next vertex only after the pop. The entries of a bucket are all
-// known, so row bounds, edges and distances can be fetched from memory ahead of their turn, and
-// that is where the time of a search goes.
+// known, so row bounds, edges and distances can be prefetched, and memory latency is most of the
+// time of a search.
 //
-// Stale entries. An entry carries the distance it was pushed with. A vertex that is improved again
-// is pushed again, and its earlier entries stay where they are: to find and remove them would cost
-// a position per vertex, written with every push, while to recognise them takes one comparison with
-// a distance that is needed anyway. An entry whose distance is no longer the vertex's is dropped.
-// Vertices need no flags, and the same comparison makes a wrong bucket harmless: rounding may put
-// an entry into a neighbouring one.
+// Stale entries. An entry carries the distance it was pushed with. A vertex that improves is pushed
+// again and its earlier entries remain: removing them would need a position per vertex, written
+// with every push, while recognising them takes one comparison with a distance that is read anyway.
+// An entry whose distance is no longer the vertex's is dropped. The same comparison makes a wrong
+// bucket harmless: rounding may put an entry into a neighbouring one.
 //
-// Delta. A narrow bucket repeats little work but has few entries to fetch ahead; a wide one turns
-// the search into Bellman-Ford's method. The first width comes from the weights (plan.hpp), and
-// unless the caller fixed it, it changes by factors of two while the buckets go by (adapter.hpp).
+// Delta. Narrow buckets repeat little work but have few entries to prefetch; wide ones turn the
+// search into Bellman-Ford's method. The first width comes from the weights (plan.hpp), and unless
+// the caller fixed it, it changes by factors of two during the search (adapter.hpp).
 //
-// Full buckets. A bucket with a large share of the vertices is put into the order of memory first
-// where rows are long or many entries stale (full_buckets.hpp).
+// Full buckets. A bucket with a large share of the vertices is sorted by vertex first if rows are
+// long or many entries are stale (full_buckets.hpp).
 //
-// Departures from the paper [1]. Light and heavy edges are not told apart: that saves the heavy
-// edges of a vertex that is relaxed repeatedly, which are few at a good delta, and takes a
-// partition of every row. A bucket is not emptied in phases with a set of requests between them;
-// what falls into it is appended to it. Later codes do the same [2]; [3] adds the parallel form's
-// bucket fusion (parallel.cpp).
+// Departures from the paper [1]. Light and heavy edges are not distinguished: that would save the
+// heavy edges of vertices relaxed repeatedly, which are few at a good delta, but requires
+// partitioning every row. A bucket is not processed in phases with a set of requests between them;
+// new entries are appended to it. Later codes do the same [2]; [3] adds bucket fusion to the
+// parallel form (parallel.cpp).
 //
 // [1] Ulrich Meyer and Peter Sanders. "Delta-stepping: a parallelizable shortest path algorithm."
 //     Journal of Algorithms, 49(1):114-152, 2003.
@@ -47,11 +46,11 @@
 namespace nearfar::delta_stepping {
 namespace {
 
-constexpr std::size_t kPart = 1 << 14;  // entries of a bucket between two looks for Ctrl-C, at most
-constexpr std::size_t kFullShare = 64;  // a bucket is full with one vertex in so many
-constexpr uint64_t kManyEdges = 1 << 16;  // whose repetition costs more than another width
+constexpr std::size_t kPart = 1 << 14;    // most entries between two checks for Ctrl-C
+constexpr std::size_t kFullShare = 64;    // a bucket is full if it holds one vertex in this many
+constexpr uint64_t kManyEdges = 1 << 16;  // repeated edges that cost more than changing the width
 
-// Memory that lasts from one search to the next.
+// Memory kept from one search to the next.
 template <class C>
 struct Memory {
   using Work = Relaxer<C, PlainUpdate<typename C::Weight>>;
@@ -60,7 +59,7 @@ struct Memory {
   FullBuckets<C, PlainUpdate<typename C::Weight>> full;
 };
 
-// The main loop. Every distance is unreached.
+// Runs the main loop on distances that are all unreached.
 template <class C>
 void search(Memory<C>& memory, typename C::Index source, typename C::Weight* distances,
             StopRule<typename C::Weight> stop, bool adapt, Interrupt& interrupt,
@@ -78,7 +77,7 @@ void search(Memory<C>& memory, typename C::Index source, typename C::Weight* dis
   now.size = 0;
   for (;;) {
     const uint64_t number = ring.next();
-    if (number == Ring::kEmpty) {  // what is left lies in the far pile
+    if (number == Ring::kEmpty) {  // only the far pile has entries
       Weight low;
       if (!ring.far_least(low)) break;
       ring.deal(low);
@@ -90,7 +89,7 @@ void search(Memory<C>& memory, typename C::Index source, typename C::Weight* dis
     const uint64_t rows = stats.vertices_processed, edges = stats.edges_relaxed;
     work.repeated = {};
     std::size_t done = 0;
-    while (done < now.size) {  // which grows by what is improved within the bucket
+    while (done < now.size) {  // grows by vertices improved within the bucket
       const std::size_t size = now.size;
       while (done < size) {
         const std::size_t end = size - done < kPart ? size : done + kPart;

@@ -1,4 +1,4 @@
-// One worker of delta-stepping on many cores, and what others may take from it: see
+// A worker of delta-stepping on many cores, and the entries and rows that others may take; see
 // parallel.cpp.
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace nearfar::delta_stepping {
 
-constexpr std::size_t kFullShare = 512;  // a bucket is full with one vertex in so many
-constexpr uint64_t kSoon = 16;           // buckets that a worker calls too narrow after: it has few
-constexpr uint64_t kThin = 96;           // vertices that take as long as a bucket by itself
-constexpr uint64_t kManyEdges = 1 << 15;  // of one worker, whose repetition costs more than a width
-constexpr std::size_t kEra = 512;         // entries that a worker asks for the next era after
+constexpr std::size_t kFullShare = 512;   // a bucket is full if it holds one vertex in this many
+constexpr uint64_t kSoon = 16;            // buckets before "too narrow": a worker has few
+constexpr uint64_t kThin = 96;            // vertices that take as long as a bucket by itself
+constexpr uint64_t kManyEdges = 1 << 15;  // repeated edges per worker that cost more than a change
+constexpr std::size_t kEra = 512;         // entries between two requests for the next era
 
-// Held for the copying of some entries.
+// A lock held only while some entries are copied.
 class SpinLock {
  public:
   NEARFAR_INLINE bool try_lock() {
@@ -36,9 +36,9 @@ class SpinLock {
   uint32_t held_ = 0;
 };
 
-// Puts the entries [begin .. end) with the lesser vertices before the others, about half and half,
-// and returns where those begin: neighbours often have numbers close to each other, and what two
-// workers share then are the cache lines of a border, not of all.
+// Partitions entries [begin .. end) by vertex into about equal halves, lesser ids first, and
+// returns where the second begins. Neighbours often have close ids, so two workers then share only
+// the cache lines of a border.
 template <class Entry>
 NEARFAR_INLINE std::size_t split(Entry* entries, std::size_t begin, std::size_t end) {
   constexpr std::size_t kSample = 7;
@@ -62,8 +62,7 @@ NEARFAR_INLINE std::size_t split(Entry* entries, std::size_t begin, std::size_t 
   return to == begin || to == end ? begin + (end - begin) / 2 : to;
 }
 
-// Entries that any idle worker may take. All of about the same distance, because
-// they come from one bucket.
+// Entries that any idle worker may take, all from one bucket and so at about the same distance.
 template <class C>
 class alignas(128) Shelf {
  public:
@@ -74,20 +73,20 @@ class alignas(128) Shelf {
 
   static constexpr std::size_t kMost = 4096;  // entries taken at a time
 
-  // Read by every worker: the number of entries, and a distance that nothing undercuts which
-  // the owner holds, here or elsewhere; the greatest when it holds nothing.
+  // Read by every worker: the number of entries, and a lower bound of the distances that the owner
+  // holds on the shelf or elsewhere (the greatest distance if it holds none).
   NEARFAR_INLINE std::size_t size() const { return __atomic_load_n(&size_, __ATOMIC_ACQUIRE); }
   NEARFAR_INLINE Bits level() const { return __atomic_load_n(&level_, __ATOMIC_SEQ_CST); }
   NEARFAR_INLINE void set_level(Weight low, bool exact) {
-    if (exact)  // for who compares it with what others hold
+    if (exact)  // for comparison with what others hold
       __atomic_store_n(&level_, ordered_bits(low), __ATOMIC_SEQ_CST);
     else
       __atomic_store_n(&level_, ordered_bits(low), __ATOMIC_RELAXED);
   }
   static constexpr Bits nothing() { return std::bit_cast<Bits>(unreached<Weight>()); }
 
-  // The owner puts from[begin ..) here. `offers` counts the shelves that hold entries: whoever
-  // looks for some reads one cache line while there are none, which is nearly always.
+  // Called by the owner: puts from[begin ..) on the shelf. `offers` counts nonempty shelves, so
+  // that workers looking for entries read only one cache line while there are none, as is usual.
   void put(Bucket& from, std::size_t begin, uint32_t& offers) {
     const std::size_t count = from.size - begin;
     if (count == 0) return;
@@ -106,7 +105,7 @@ class alignas(128) Shelf {
     lock_.unlock();
   }
 
-  // The owner takes entries back, at most `most`.
+  // Called by the owner: takes back at most `most` entries.
   bool take_back(Bucket& out, std::size_t most, uint32_t& offers) {
     if (size() == 0) return false;
     most = std::min(most, kMost);
@@ -117,8 +116,8 @@ class alignas(128) Shelf {
     return out.size != 0;
   }
 
-  // Another worker takes half of them, or all where they are few, unless it would have to wait;
-  // `claim` is told the least of their distances before the owner can miss them.
+  // Called by another worker: takes half of the entries, or all if there are few, unless it would
+  // have to wait. `claim` receives their least distance before the owner can miss them.
   template <class Claim>
   bool take(Bucket& out, std::size_t grain, uint32_t& offers, const Claim& claim) {
     out.reserve(out.size + kMost);
@@ -155,7 +154,7 @@ class alignas(128) Shelf {
   Bucket entries_;  // under the lock
 };
 
-// A row of very many edges that all workers take pieces of; one at a time.
+// A row of very many edges of which all workers take pieces; one row at a time.
 template <class C>
 class alignas(128) LongRow {
  public:
@@ -164,7 +163,7 @@ class alignas(128) LongRow {
 
   NEARFAR_INLINE bool open() const { return __atomic_load_n(&open_, __ATOMIC_ACQUIRE) != 0; }
 
-  // False while the pieces of another row are not all taken.
+  // Returns false while pieces of another row are left.
   bool put(const Piece& row) {
     lock_.lock();
     const bool idle = left_.begin == left_.end;
@@ -174,7 +173,7 @@ class alignas(128) LongRow {
     return idle;
   }
 
-  // `claim` gets the distance before the piece disappears, and returns whether to take it.
+  // `claim` receives the distance before the piece is removed, and returns whether to take it.
   template <class Claim>
   bool take(Piece& piece, const Claim& claim) {
     if (!open()) return false;
@@ -196,7 +195,7 @@ class alignas(128) LongRow {
   Piece left_{};  // under the lock
 };
 
-// The geometric mean of the widths that rows were relaxed with.
+// Geometric mean of the widths with which rows were relaxed.
 struct MeanWidth {
   void note(uint64_t rows, double delta) {
     if (delta != noted) [[unlikely]] {
@@ -225,11 +224,11 @@ struct Own {
         full(csr, kFullShare),
         adapter(plan.adapt, kManyEdges + work.n_edges() / 32) {}
 
-  // What it lowered for good, as far as it knows, by era: that others cannot raise it any longer is
-  // known after Era::kOver of them. Held until then.
+  // Entries that the worker believes final, by era: only after Era::kOver more can no other worker
+  // raise them. Kept until then.
   struct Page {
     typename Work::Bucket entries;
-    Weight least = unreached<Weight>();  // nothing in it is nearer; kept with targets only
+    Weight least = unreached<Weight>();  // lower bound of its entries; kept only with targets
   };
   static constexpr uint64_t kPages = Era::kOver + 1;
 
@@ -252,8 +251,8 @@ struct Own {
 
   typename Work::Bucket now;  // entries of the current bucket
   Page pages[kPages];
-  Page* page = nullptr;    // of this era
-  std::size_t ask_at = 0;  // entries in it
+  Page* page = nullptr;    // entries of this era
+  std::size_t ask_at = 0;  // entries in `page`
   Work work;
   FullBuckets<C, SharedUpdate<Weight>> full;
   Adapter adapter;
@@ -269,10 +268,10 @@ struct alignas(128) Worker {
   alignas(128) uint64_t era = Era::kAway;
   // Written by the worker, read by the leader.
   alignas(128) uint64_t taken = 0;  // times that it took entries of others
-  uint32_t declined = 0;            // it left with nothing: the leader needs the core
-  // The worker's own; the leader looks at it when the worker is out of the crew.
+  uint32_t declined = 0;            // times it left because the leader needs the core
+  // Used by the worker; read by the leader after the worker has left the crew.
   alignas(128) Own<C>* own = nullptr;
-  SearchStats stats;  // when own is gone
+  SearchStats stats;  // set when `own` is freed
   MeanWidth widths;
   int64_t rang_at = 0;
   std::exception_ptr error;

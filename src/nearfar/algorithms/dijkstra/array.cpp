@@ -14,7 +14,8 @@
 namespace nearfar {
 namespace {
 
-// Position of the least of open[0..n), n > 0: block by block, so that only one block is read twice.
+// Returns the position of the least of open[0..n), n > 0: block by block, so that only one block is
+// read twice.
 template <class Bits>
 std::size_t least(const Bits* open, std::size_t n) {
   constexpr std::size_t kBlock = 1024;

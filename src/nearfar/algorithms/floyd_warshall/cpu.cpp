@@ -18,7 +18,8 @@
 namespace nearfar::floyd_warshall {
 namespace {
 
-// All tiles of the matrix, each contiguous: a tile operation touches four or eight pages, not 192.
+// All tiles of the matrix, each contiguous: a tile operation touches four or eight pages instead of
+// 192.
 template <class Value>
 class TiledMatrix {
  public:
@@ -55,8 +56,8 @@ class Solver {
       try {
         work(&interrupt);
       } catch (...) {
-        // The others will arrive at the next barrier: they leave after that one, not after the
-        // previous one, which some of them may not have left yet.
+        // The other workers leave after the next barrier, not the previous one, which some may not
+        // have left yet.
         last_ = met_ + 1;
         meet_.arrive_and_wait();
         throw;
@@ -122,7 +123,8 @@ class Solver {
   std::atomic<std::size_t> last_{kNever};  // all leave after this one
 };
 
-// The direct edges as a matrix: far_value() without an edge, and `diagonal` on the diagonal.
+// Fills a matrix with the direct edges: far_value() without an edge, and `diagonal` on the
+// diagonal.
 template <class Value, class C>
 void fill(TiledMatrix<Value>& matrix, const C& csr, Value diagonal) {
   const std::size_t side = matrix.side();

@@ -42,8 +42,9 @@ __device__ __forceinline__ void begin_slice(value_t (*left)[kSlice], value_t (*t
   }
 }
 
-// Positions of a thread's values in the block's square: kEach rows from y, 16 apart, and as many columns in
-// vectors from x, 16 vectors apart. A warp covers 8 x 4 places: its reads of either side meet in few banks.
+// Positions of a thread's values in the block's square: kEach rows from y, 16 apart, and as many
+// columns in vectors from x, 16 vectors apart. A warp covers 8 x 4 places, so its reads of either
+// side have few bank conflicts.
 struct Place {
   int x, y;
 };
@@ -53,7 +54,7 @@ __device__ __forceinline__ Place own_place() {
   return Place{lane % 8 + 8 * (warp % 2), lane / 8 + 4 * (warp / 2)};
 }
 
-// A thread's values of a square of the matrix, from its first one on.
+// Loads a thread's values of a square of the matrix from its first value on.
 __device__ __forceinline__ void load_square(const value_t* first, long long side,
                                             value_t (&held)[kEach][kEach]) {
 #pragma unroll

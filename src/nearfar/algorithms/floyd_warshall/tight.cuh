@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 #pragma unroll 1
   for (int slice = slices - 1; slice >= 0; --slice) {
     copy_async_wait();
-    __syncthreads();  // all have this slice, and all are done with the previous one
+    __syncthreads();  // all have this slice and have finished the previous one
     const int now = (slices - 1 - slice) % 2;
     if (slice > 0)
       begin_slice(left[1 - now], top[1 - now], rows + (slice - 1) * kSlice,

@@ -40,9 +40,10 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
   for (int r = y; r < kTile; r += 16) corner[r * side + x] = tile[r][x];
 }
 
-// Row and column of tiles number `strip`, through the stops of tile `step`, which is closed. With
-// strip = step this is the second phase; with another strip, the third one for that strip only. The tile
-// common to both strips is written twice with the same values. Tiles that are final are left out.
+// Updates row and column `strip` of tiles with the stops of tile `step`, which is closed. With
+// strip = step this is the second phase; with another strip, the third one for that strip only. The
+// tile common to both strips is written twice with the same values. Tiles that are final are left
+// out.
 extern "C" __global__ void __launch_bounds__(256, 2)
     update_strips(value_t* matrix, long long side, long long strip, long long step) {
   extern __shared__ unsigned long long panel_memory[];
@@ -84,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
     for (int c = 0; c < 4; ++c) mine[(y + 16 * r) * side + x + 16 * c] = best[r][c];
 }
 
-// The whole matrix through the stops of pass `pass`.
+// Updates the matrix with the stops of pass `pass`.
 extern "C" __global__ void __launch_bounds__(256, 2)
     update_rest(value_t* matrix, long long side, long long pass) {
   alignas(16) __shared__ value_t left[2][kBlock][kSlice];
@@ -101,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 #pragma unroll 1
   for (int slice = 0; slice < kStops / kSlice; ++slice) {
     copy_async_wait();
-    __syncthreads();  // all have this slice, and all are done with the previous one
+    __syncthreads();  // all have this slice and have finished the previous one
     const int now = slice % 2;
     if (slice + 1 < kStops / kSlice)
       begin_slice(left[1 - now], top[1 - now], rows + (slice + 1) * kSlice,

@@ -9,8 +9,8 @@
 namespace nearfar {
 namespace {
 
-// weights[i] + h[u] - h[v] for every edge i = (u, v): Algorithm 3 of the paper. Rounding may make a
-// float slightly negative, where the exact value is not: it becomes zero.
+// Writes weights[i] + h[u] - h[v] for every edge i = (u, v): Algorithm 3 of the paper. Rounding may
+// make a float slightly negative, where the exact value is not: it becomes zero.
 void reweight(GraphView& view, const Array& potentials, const Array& out) {
   view.visit([&](const auto& csr) {
     using Weight = typename std::decay_t<decltype(csr)>::Weight;
@@ -24,7 +24,7 @@ void reweight(GraphView& view, const Array& potentials, const Array& out) {
   });
 }
 
-// rows[r][c] += h[columns[c]] - h[sources[r]] where reached. True if a sum overflows.
+// rows[r][c] += h[columns[c]] - h[sources[r]] where reached. Returns true if a sum overflows.
 bool shift_back(const Array& rows, const Ids& sources, const Ids& columns, const Array& potentials,
                 int threads) {
   return with_weight_type(rows.dtype(), [&](auto tag) {

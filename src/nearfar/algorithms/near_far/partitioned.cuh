@@ -1,9 +1,9 @@
-// One source over several devices: each owns a range of vertices and relaxes their edges by the steps
-// of one_launch_ranges.cuh; owners fetch the distances that others find for their vertices.
+// One source on several devices: each owns a range of vertices and relaxes their edges by the steps
+// of one_launch_ranges.cuh; owners fetch the distances that other devices find for their vertices.
 //
 // Every device keeps a distance for every vertex of the graph. For its own vertices that is the
-// tentative distance; for the others', the least that it has found or read itself, so that it reports
-// none twice. A step has three launches per device:
+// tentative distance; for the others', the least that it has found or read itself, so that it
+// reports none twice. A step has three launches per device:
 //
 //   step      the action of the phase (struct Progress): the near queue, edges that came due at settled
 //             vertices, or one of the final phases. A lower distance of another device's vertex is
@@ -12,21 +12,21 @@
 //   fetch     after all devices have relaxed: read the lines of own vertices that others marked from
 //             their memory, keep the least, and put improved vertices into the next near queue.
 //
-// So each line is transferred at most once per step and device, read by its owner in full
-// lines; no atomic crosses the link. A step begins when all devices have fetched: each adds up the
-// tallies of all and computes the same next phase, so the host decides nothing and only launches.
-// Before the remaining vertices pull, every device reads the others' distances (a separate phase):
-// edges lead to vertices of all devices.
+// So each line is transferred at most once per step and device, read by its owner in full lines; no
+// atomic crosses the link. A step begins when all devices have fetched: each adds up the tallies of
+// all and computes the same next phase, so the host only launches. Before the remaining vertices
+// pull, every device reads the others' distances (a separate phase): edges lead to vertices of all
+// devices.
 //
 // Arrays per device, n vertices in the graph, [first, last) its own, first a multiple of 32: those
 // of struct Solve with distance[n] and `offsets` less `first` records, so that own vertices are
 // found under their own numbers; dirty[2][ceil(n / 32)] bytes, tallies[4], progress[2], totals[2].
 // Launch: whole warps, any grid; step, pieces and fetch with a stage per warp in dynamic shared
 // memory. Host loop in partitioned.py.
-// Races, harmless: a fetched line may have, for the reader's vertices, distances that the reader has not
-// reported; all are lengths of paths. A mark is written by many and read after all have ended. Rotating
-// arrays (dirty, tallies, counters) are reset in a step after the last one in which they were read on
-// any device.
+// Races, harmless: a fetched line may have, for the reader's vertices, distances that the reader
+// has not reported; all are lengths of paths. A mark is written by many and read after all have
+// ended. Rotating arrays (dirty, tallies, counters) are reset in a step after the last one in which
+// they were read on any device.
 //
 // requires: algorithms/near_far/one_launch/one_launch_due.cuh
 // requires: algorithms/near_far/one_launch/one_launch_phases.cuh
@@ -70,12 +70,12 @@ __device__ __forceinline__ Stage own_stage(unsigned char* shared) {
   return Stage{reinterpret_cast<Entry*>(shared) + (threadIdx.x >> 5) * kStage, 0};
 }
 
-// Sums of a step's results.
+// Returns the sums of a step's results.
 __device__ __forceinline__ Tally* next_tally(const Part& part, long long step) {
   return part.tallies + ((step + 1) & 3);
 }
 
-// By the first warp of a block.
+// Returns the progress after a step; called by the first warp of a block.
 __device__ __forceinline__ Progress next_of(const Part& part, const Others& others, int devices,
                                             long long step) {
   Tally found{0, 0, 0, unreached()};
@@ -96,7 +96,7 @@ __device__ __forceinline__ Progress next_of(const Part& part, const Others& othe
   return after(part.progress[(step + 1) & 1], near, found, kLearn);
 }
 
-// The distances of the others' vertices.
+// Reads the distances of other devices' vertices.
 __device__ __forceinline__ void learn(const Part& part, const Others& others, int devices, int own) {
   constexpr int kTogether = 4;  // loads that a lane has in flight
   const long long lanes = grid_threads() * kTogether;
@@ -224,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
   for (int p = 0; p < devices; ++p) {
     if (p == own) continue;
     const unsigned char* const theirs = others.dirty[p] + (step & 1) * lines_of(part.solve.n);
-    // A lane reads a mark, then the warp reads the marked lines.
+    // Each lane reads a mark, then the warp reads the marked lines.
     for (long long base = first + first_thread_of_warp(); base < last; base += grid_threads()) {
       const long long mine = base + lane_id();
       uint32 marked = __ballot_sync(kAllLanes, mine < last && theirs[mine] != 0);
@@ -250,9 +250,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
   if (lane_id() == 0 && lines != 0) atomicAdd(part.totals, lines);
 }
 
-// Tests that distances are shortest, where weights are positive: no edge lowers one, and every reached
-// vertex but the source has an edge that gives its distance. The device has every vertex's
-// distance; tight[n] (bytes, 0) and wrong[1] (0) are written.
+// Tests that distances are shortest if weights are positive: no edge lowers one, and every reached
+// vertex except the source has a tight edge. The device has every vertex's distance; writes
+// tight[n] (bytes, 0) and wrong[1] (0).
 extern "C" __global__ void partitioned_prove(Part part, unsigned char* tight, uint64* wrong) {
   const Solve& solve = part.solve;
   const long long warps = grid_threads() / 32;

@@ -50,14 +50,14 @@ using Array = nb::ndarray<nb::c_contig, nb::device::cpu>;               // any d
 void check_vertices(const Ids& ids, std::size_t n, const char* message);
 void check_array(const Array& array, nb::dlpack::dtype dtype, std::size_t size, const char* name);
 
-// Data pointer of an output array, after checks of dtype and size.
+// Returns the data pointer of an output array, after checks of dtype and size.
 template <class T>
 T* checked(const Array& array, std::size_t size, const char* name) {
   check_array(array, nb::dtype<T>(), size, name);
   return static_cast<T*>(array.data());
 }
 
-// A NumPy array that owns the vector's memory.
+// Returns a NumPy array that owns the vector's memory.
 template <class T>
 Owned<T> as_numpy(std::vector<T>&& values) {
   auto* kept = new std::vector<T>(std::move(values));

@@ -32,7 +32,7 @@ int worth_starting(std::size_t size, bool copies, int threads) {
       std::clamp<std::size_t>(most, 1, static_cast<std::size_t>(std::max(1, threads))));
 }
 
-// Position of the first entry that breaks 0 = indptr[0] <= indptr[1] <= ... = m, or -1.
+// Returns the position of the first entry that breaks 0 = indptr[0] <= indptr[1] <= ... = m, or -1.
 int64_t first_bad_indptr(ConstArray indptr, int64_t m) {
   return with_index_type(indptr.dtype(), [&](auto tag) -> int64_t {
     using I = decltype(tag);
@@ -55,7 +55,7 @@ T* room_for(const ConstArray& array, const std::optional<Array>& out) {
   return static_cast<T*>(out->data());
 }
 
-// Position of the first index outside [0, n), or -1.
+// Returns the position of the first index outside [0, n), or -1.
 int64_t first_bad_index(ConstArray indices, int64_t n, int threads, std::optional<Array> out) {
   return with_index_type(indices.dtype(), [&](auto tag) -> int64_t {
     using I = decltype(tag);

@@ -38,7 +38,7 @@ struct Csr {
   using Weight = WeightT;
   using EdgeType = Edge<IndexT, WeightT>;
   using Stored = PackedEdge<IndexT, WeightT>;
-  static constexpr bool packed = true;  // which arrays edge() reads
+  static constexpr bool packed = true;  // the arrays that edge() reads
 
   Index n = 0;
   Index m = 0;
@@ -46,7 +46,7 @@ struct Csr {
   const Index* indices = nullptr;
   const Weight* weights = nullptr;  // never null: an unweighted Graph passes int32 ones
   const Stored* edges = nullptr;    // null until GraphView::pack()
-  bool has_dead_ends = false;       // whether some are marked
+  bool has_dead_ends = false;       // whether some targets are marked
 
   // kMarked: false if has_dead_ends is, which saves some instructions per edge.
   template <bool kMarked = true>

@@ -32,9 +32,9 @@
 
 namespace nearfar {
 
-// The highest compiled level that this processor supports, or the one named by the environment
-// variable NEARFAR_CPU_LEVEL, for tests and comparisons. Read once, on import of the module, which
-// fails if there is none.
+// Returns the highest compiled level that this processor supports, or the one named by the
+// environment variable NEARFAR_CPU_LEVEL, for tests and comparisons. Read once, on import of the
+// module, which fails if there is none.
 Isa isa();
 
 }  // namespace nearfar

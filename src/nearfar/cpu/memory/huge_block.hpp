@@ -27,7 +27,7 @@ class HugeBlock {
     return *this;
   }
   std::byte* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }  // memory taken: whole pages
+  std::size_t bytes() const { return bytes_; }  // memory taken, in full pages
 
  private:
   void release();

@@ -1,4 +1,4 @@
-// The pages of fresh memory, made before rows are written to it.
+// Allocation of the pages of fresh memory before rows are written to it.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace nearfar {
 
 inline constexpr std::uintptr_t kHugePage = std::uintptr_t{1} << 21;
 
-// Writes a byte to itself. Other threads may store their rows beside it or on it meanwhile: one
-// locked instruction loses no store of theirs. C++ calls that a race, so no sanitizer looks.
+// Writes a byte's own value back. Other threads may store to the byte or next to it meanwhile, and
+// a locked instruction loses none of their stores. C++ calls that a race, so sanitizers skip it.
 #if defined(_MSC_VER) && !defined(__clang__)
 inline void touch_byte(char* byte) {
   _InterlockedOr8(byte, 0);
@@ -24,14 +24,14 @@ __attribute__((no_sanitize("thread"))) inline void touch_byte(char* byte) {
 }
 #endif
 
-// Makes the huge page that holds an address, up to `end` of the memory. The system clears a page
-// towards the byte that is touched: at the last one it goes upwards, which halves the time.
+// Allocates the huge page of an address, in memory that ends at `end`. Touching its last byte makes
+// the system clear the page upwards, which takes half the time.
 inline void make_page(std::uintptr_t address, std::uintptr_t end) {
   const std::uintptr_t last = (address / kHugePage + 1) * kHugePage;
   touch_byte(reinterpret_cast<char*>((last < end ? last : end) - 1));
 }
 
-// Makes the pages of some entries, which are part of memory that ends at `end`.
+// Allocates the pages of some entries, in memory that ends at `end`.
 template <class T>
 void make_pages(T* first, std::size_t count, const T* end) {
   const auto begin = reinterpret_cast<std::uintptr_t>(first);

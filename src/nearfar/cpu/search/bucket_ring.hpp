@@ -41,7 +41,8 @@ class BucketRing {
   double delta() const { return delta_; }
   uint64_t current() const { return current_; }
 
-  // Bucket number, at least the current one; kSlots or more beyond it means the far pile.
+  // Returns the bucket number, at least the current one; kSlots or more beyond it means the far
+  // pile.
   NEARFAR_INLINE uint64_t bucket_of(Weight d) const {
     const double x = static_cast<double>(d - base_) * inverse_;
     if (!(x < end_)) return kEmpty;
@@ -62,8 +63,8 @@ class BucketRing {
   }
   NEARFAR_INLINE void push(Entry entry) { push(bucket_of(entry.distance), entry); }
 
-  // Number of the next nonempty bucket, or kEmpty if the ring is empty. Far entries that are now
-  // within the window are moved into the ring first, so no pending entry is nearer.
+  // Returns the number of the next nonempty bucket, or kEmpty if the ring is empty. Far entries
+  // that are now within the window are moved into the ring first, so no pending entry is nearer.
   uint64_t next() {
     const uint64_t found = first();
     if (found == kEmpty || far_.size == 0 || static_cast<double>(found) < far_first_) return found;
@@ -72,7 +73,8 @@ class BucketRing {
     return first();
   }
 
-  // Number of the first nonempty bucket from the current one on, or kEmpty if there is none.
+  // Returns the number of the first nonempty bucket from the current one on, or kEmpty if there is
+  // none.
   uint64_t first() const {
     const uint64_t at = current_ & (kSlots - 1);
     uint64_t word = at / 64;
@@ -88,7 +90,8 @@ class BucketRing {
     return kEmpty;
   }
 
-  // Entries in the ring and in the far pile, including stale ones; for counters.
+  // Returns the number of entries in the ring, and in the far pile, including stale ones; for
+  // counters.
   std::size_t near_size() const {
     std::size_t all = 0;
     for (uint64_t word = 0; word < kWords; ++word)
@@ -107,7 +110,7 @@ class BucketRing {
     if (slots_[slot].capacity != 0) recycle(slots_[slot]);
   }
 
-  // Where bucket `number` begins, in distance, up to rounding.
+  // Returns the distance at which bucket `number` begins, up to rounding.
   Weight begin_of(uint64_t number) const {
     const double low = static_cast<double>(base_) + static_cast<double>(number) * delta_;
     return low < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(low) : base_;
@@ -132,17 +135,17 @@ class BucketRing {
     end_ = static_cast<double>(number + kSlots);
   }
 
-  // Where the current bucket begins, in distance, up to rounding.
+  // Returns the distance at which the current bucket begins, up to rounding.
   Weight lower_end() const { return begin_of(current_); }
 
-  // Where the current bucket ends, in distance, up to rounding.
+  // Returns the distance at which the current bucket ends, up to rounding.
   Weight upper_end() const {
     const double end = static_cast<double>(base_) + static_cast<double>(current_ + 1) * delta_;
     return end < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(end)
                                                           : unreached<Weight>();
   }
 
-  // The least distance in the far pile; false when the pile is empty.
+  // Finds the least distance in the far pile; returns false if the pile is empty.
   bool far_least(Weight& low) const {
     if (far_.size == 0) return false;
     low = least(far_);

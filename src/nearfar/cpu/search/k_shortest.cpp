@@ -1,9 +1,9 @@
 // The k shortest simple paths between two vertices: Yen 1971 with Lawler's partition (1972).
 //
-// Every path found splits its part of the solution space further: for each of its vertices from
-// where it left its parent, one part "same beginning, different next vertex". The best path of each
-// part is one goal-directed search; a trie of the paths found tells which next vertices are taken.
-// Parts are disjoint, so no path is found twice.
+// Every path found splits its part of the solution space: each vertex after the path left its
+// parent gives one part, "same beginning, different next vertex". The best path of each part is one
+// goal-directed search; a trie of the paths found tells which next vertices are taken. Parts are
+// disjoint, so no path is found twice.
 //
 // A search orders vertices by g + h, with h the distance to the target in the whole graph.
 // Integers: h is consistent, so a popped vertex is final. Floats: sums from the source round
@@ -63,7 +63,7 @@ class KShortest {
     }
   }
 
-  // Whether a path overflows 64 bits: it comes after all that solve() found.
+  // Whether a path overflows 64 bits; it is longer than all that solve() found.
   bool lost() const { return lost_; }
 
   std::vector<Path> solve(Index source, std::size_t k, Interrupt& interrupt) {
@@ -85,7 +85,7 @@ class KShortest {
       for (std::size_t i = 0; i + 1 < last.vertices.size(); ++i) {
         if (i >= last.from && search(last, i, nodes[i], path, interrupt)) {
           candidates.insert(std::move(path));
-          // No more paths than are still wanted can be used.
+          // Only as many candidates as are still wanted can be used.
           while (candidates.size() > k - found.size()) candidates.erase(--candidates.end());
         }
         blocked_[last.vertices[i]] = 1;
@@ -123,7 +123,7 @@ class KShortest {
     return nodes;
   }
 
-  // Returns whether a sum fits, and the sum. One that overflows is longer than all that fit.
+  // Computes a sum; returns false if it overflows, which makes it longer than all that fit.
   bool fits(Weight a, Weight b, Weight& sum) {
     sum = saturating_add(a, b);
     if (sum != unreached<Weight>()) return true;
@@ -140,7 +140,8 @@ class KShortest {
     heap_.push({key, g, v});
   }
 
-  // The best path that shares `base` up to vertex i and takes no next vertex of the trie node.
+  // Finds the best path that shares `base` up to vertex i and takes no next vertex of the trie
+  // node.
   bool search(const Path& base, std::size_t i, std::size_t node, Path& out, Interrupt& interrupt) {
     const Index spur = base.vertices[i];
     Weight slack = 0;

@@ -12,8 +12,8 @@
 
 namespace nearfar {
 
-// When a search may stop early. Distances beyond `limit` are not needed; once every target is
-// closer than all pending vertices, neither are the rest.
+// Conditions for stopping a search early. Distances beyond `limit` are not needed; once every
+// target is closer than all pending vertices, neither are the rest.
 template <class Weight>
 struct StopRule {
   Weight limit = unreached<Weight>();
@@ -67,8 +67,8 @@ struct IterationLog;
 NEARFAR_COLD void note_iteration(IterationLog& log, uint64_t frontier, uint64_t near, uint64_t far,
                                  uint64_t edges);
 
-// The caller's inclusive limit in the weights' type. For floats the largest number not above it, so
-// that exactly the distances within it pass; for integers never less than requested.
+// Returns the caller's inclusive limit in the weights' type. For floats the largest number not
+// above it, so that exactly the distances within it pass; for integers never less than requested.
 template <class Weight>
 Weight limit_as(std::optional<double> limit) {
   if (!limit) return unreached<Weight>();

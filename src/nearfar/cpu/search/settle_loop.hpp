@@ -52,8 +52,8 @@ struct SettleState {
   }
 };
 
-// What one relax step did: trips of its outer loop that had work, and edges (matrix entries) looked
-// at.
+// Counts of one relax step: iterations of its outer loop that had work, and edges (matrix entries)
+// read.
 struct RelaxCount {
   uint64_t working = 0;
   uint64_t edges = 0;
@@ -146,7 +146,7 @@ SettleRun settle_loop(SettleState<W> s, const Relax& relax, Policy policy, const
   return run;
 }
 
-// The statistics that Python sees. Separate from settle_run, which is compiled once per policy,
+// Returns the statistics for Python. Separate from settle_run, which is compiled once per policy,
 // relax step and type, because the bindings would be most of its code.
 inline Fields settle_statistics(SettleRun&& run, std::size_t n, bool full) {
   nb::dict stats;

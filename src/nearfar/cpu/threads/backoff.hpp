@@ -1,4 +1,4 @@
-// When to wake a helper again that had no core of its own.
+// Delays between attempts to wake a helper that had no core of its own.
 //
 // If other programs keep all other cores busy, the system wakes a helper on its caller's core, and
 // the helper goes back to sleep. Waking it again at once would have the same result, so it is left

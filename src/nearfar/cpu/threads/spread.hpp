@@ -1,12 +1,12 @@
 // Distributes batches over workers: each takes the next number from a shared counter until none is
-// left. A worker that gets no core because all are busy is not waited for.
+// left. The call does not wait for a worker that gets no core because all are busy.
 //
 // Worker 0 is the calling thread, which checks for Ctrl-C. An exception in any worker stops the
 // others in the middle of their batches and is rethrown here.
 //
 // Memory order. All threads see additions to one counter in the same order, so no number is handed
 // out twice even with relaxed order; the counter publishes no data. What batches read was written
-// before the run, and what they write is read after it: the pool's doors order both
+// before the run, and what they write is read after it: the pool's signals order both
 // (worker_pool.hpp). Batches of one run share only what their callers protect. The flags that stop
 // a run only shorten it: a worker that sees one late runs one batch too many. Searches from many
 // sources need nothing more, whether on graphs, within limits or on prepared graphs.
@@ -24,7 +24,7 @@ namespace nearfar {
 class BatchCounter {
  public:
   explicit BatchCounter(int64_t total) : total_(total) {}
-  // Number of the next batch, or -1 if there is none or the run was stopped.
+  // Returns the number of the next batch, or -1 if there is none or the run was stopped.
   int64_t take() {
     if (stopped_.load(std::memory_order_relaxed)) return -1;
     const int64_t mine = next_.fetch_add(1, std::memory_order_relaxed);

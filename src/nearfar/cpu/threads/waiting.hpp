@@ -52,7 +52,7 @@ class Signal {
   // Replaces `old` by `value`; returns false if it is not `old`. Wakes no thread.
   bool replace(uint32_t old, uint32_t value);
 
-  // Waits a few microseconds for `value`; returns false if it has not come.
+  // Waits a few microseconds for `value`; returns false if it did not appear.
   bool spin_for(uint32_t value) const;
 
   // Waits until the value is not `old`, and returns it.

@@ -10,13 +10,13 @@
 // share() does not wait for helpers that have not started when the work is done, and a Crew
 // requests them one by one, repeatedly.
 //
-// Memory order. A helper sees what the caller wrote before a run: the caller opens the helper's
-// door with a release store, and the helper enters with an acquiring compare-and-swap. The caller
+// Memory order. A helper sees what the caller wrote before a run: the caller sets the helper's
+// signal with a release store, and the helper enters with an acquiring compare-and-swap. The caller
 // sees what a helper wrote after the run, by the same two operations when the helper leaves.
-// `work`, which is not atomic, is written only while all doors are closed and read only inside one.
-// A barrier's counter is incremented with acquire and release, so the last thread to arrive has
-// seen all earlier writes, and its release store of the round publishes them to all. Its reset of
-// the counter needs no order: no thread increments it again before reading the new round.
+// `work`, which is not atomic, is written only while no helper is inside and read only by helpers
+// inside. A barrier's counter is incremented with acquire and release, so the last thread to arrive
+// has seen all earlier writes, and its release store of the round publishes them to all. Its reset
+// of the counter needs no order: no thread increments it again before reading the new round.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,11 @@
-// Number of reached entries of each row, their sum, and the least and the greatest of them, in one pass.
+// Number of reached entries of each row, their sum, minimum and maximum, in one pass.
 //
-// Integers are added exactly, modulo 2^64: the caller sees from the extremes whether a sum can have wrapped.
-// Sums of floats depend on their order and are not computed (sums[] is left unchanged).
+// Integers are added exactly, modulo 2^64: the caller sees from the extremes whether a sum can have
+// wrapped. Sums of floats depend on their order and are not computed (sums[] is left unchanged).
 //
-// Macros: those of types.cuh; WHOLE (integers). Arrays: rows[count][width]; of every slice of a row, [count][slices]:
-// counts and sums (int64), least and most, the latter two unreached and its opposite where nothing is reached.
+// Macros: those of types.cuh; WHOLE (integers). Arrays: rows[count][width]; of every slice of a
+// row, [count][slices]: counts and sums (int64), least and most, the latter two unreached and its
+// opposite where nothing is reached.
 // Launch: 256 threads, (slices, count) blocks, or fewer in y. Races: none.
 // requires: cuda/primitives/types.cuh
 

@@ -1,12 +1,13 @@
 // Predecessors from finished distances: the smallest id among a vertex's tight edges.
 //
-// An edge (u, v) is tight when d[u] + w = d[v]. The rule is that of the host (cpu/distances/proof.cpp), so the
-// answer is the same on every device and in every run: a reached vertex takes the smallest u among
-// its tight edges from strictly nearer vertices (tight_edges). Vertices reached only by edges that add
-// nothing (weight zero, or so small that a float sum absorbs it) are taken in breadth-first levels
-// from the others, each from the smallest id of the level before (tight_levels), so that no two of them
-// become each other's predecessor. With negative weights (SIGNED) nearer orders nothing, and the levels
-// from the source cover all vertices.
+// An edge (u, v) is tight when d[u] + w = d[v]. The rule is that of the host
+// (cpu/distances/proof.cpp), so the answer is the same on every device and in every run: a reached
+// vertex takes the smallest u among its tight edges from strictly nearer vertices (tight_edges).
+// Vertices reached only by edges that add nothing (weight zero, or so small that a float sum
+// absorbs it) are taken in breadth-first levels from the others, each from the smallest id of the
+// level before (tight_levels), so that no two of them become each other's predecessor. With
+// negative weights (SIGNED) "nearer" is not an order, and the levels from the source cover all
+// vertices.
 //
 // A lane processes a row. The warp shares the edges of its lanes' rows among all lanes, except
 // short rows and the beginnings of sorted ones, which a lane reads by itself. Rows of more than
@@ -17,16 +18,17 @@
 // rows are sorted by weight in segments of SEGMENT edges (sort_rows.cuh), and such edges are not
 // read.
 //
-// COUNTED: counts the predecessors found, to decide whether levels are needed; without edges that add
-// nothing they never are.
+// COUNTED: counts the predecessors found, to decide whether levels are needed; without edges that
+// add nothing they never are.
 //
 // Arrays: offsets[n + 1], edges[m], distance[rows][n], predecessor[rows][n] (unsigned: its maximum
-// is -1, "none"), tallies[rows] (zeroed; tight_start zeroes those of the next call), pieces[n_pieces[0]] with
-// room for 2 m / kPiece. tight_levels: also level[n], queue[n], control (zeroed).
-// Launch: tight_pieces: any; tight_start and tight_edges: whole warps, one row of the grid's y per row of
-// distances; tight_levels: cooperative, whole warps. Races: predecessors fall by atomic minimum in any order;
-// in tight_levels a level is read while others store the present round there, and both values of it
-// mean "not taken before this round".
+// is -1, "none"), tallies[rows] (zeroed; tight_start zeroes those of the next call),
+// pieces[n_pieces[0]] with room for 2 m / kPiece. tight_levels: also level[n], queue[n], control
+// (zeroed).
+// Launch: tight_pieces: any; tight_start and tight_edges: whole warps, one row of the grid's y per
+// row of distances; tight_levels: cooperative, whole warps. Races: predecessors fall by atomic
+// minimum in any order; in tight_levels a level is read while others store the present round there,
+// and both values of it mean "not taken before this round".
 //
 // requires: cuda/primitives/deal.cuh
 // requires: cuda/primitives/distance.cuh
@@ -138,7 +140,7 @@ extern "C" __global__ void tight_start(long long n, const weight_t* distances,
 #endif
 }
 
-// The pieces of rows beyond kPiece edges.
+// Lists the pieces of rows with more than kPiece edges.
 extern "C" __global__ void tight_pieces(long long n, const offset_t* offsets, Piece* pieces,
                                         uint64* n_pieces) {
   for (long long v = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; v < n;
@@ -153,7 +155,8 @@ extern "C" __global__ void tight_pieces(long long n, const offset_t* offsets, Pi
   }
 }
 
-// True if an edge of that weight from (PULL: into) a vertex at distance d is too long to be tight.
+// Returns true if an edge of that weight from (PULL: into) a vertex at distance d is too long to be
+// tight.
 __device__ __forceinline__ bool beyond(weight_t d, weight_t w, weight_t greatest) {
 #if PULL
   return w > d;
@@ -166,7 +169,7 @@ __device__ __forceinline__ bool beyond(weight_t d, weight_t w, weight_t greatest
 // long row, so the first probes are at its 128th, 64th, ... part, later ones at equal distances.
 __device__ __forceinline__ int can_be_tight(const Edge* edges, offset_t begin, int size, weight_t d,
                                             weight_t greatest) {
-  int low = 0, high = size;  // those before low may, the one at high (if there) cannot
+  int low = 0, high = size;  // those before low may be tight, the one at high (if any) cannot
   for (bool first = true; high - low > kSearchFrom; first = false) {
     int at[kTightProbes];
     bool too_long[kTightProbes];
@@ -195,7 +198,8 @@ struct Tight {
   weight_t greatest;
 };
 
-// True if the edge between a row's vertex at distance d and a target at distance other is tight.
+// Returns true if the edge between a row's vertex at distance d and a target at distance other is
+// tight.
 __device__ __forceinline__ bool is_tight(weight_t d, weight_t other, weight_t w) {
   const weight_t near = PULL ? other : d, far = PULL ? d : other;
   return near < far && far != unreached() && sum_of(near, w) == far;
@@ -212,7 +216,7 @@ __device__ __forceinline__ uint32 propose(const Tight& s, vertex_t v, vertex_t b
 #endif
 }
 
-// The first edges of a lane's row. Sets *size to 0 if the others cannot be tight.
+// Processes the first edges of a lane's row. Sets *size to 0 if the others cannot be tight.
 __device__ __forceinline__ uint32 take_alone(const Tight& s, offset_t begin, int* size, vertex_t x,
                                              weight_t d) {
   uint32 filled = 0;
@@ -260,7 +264,8 @@ __device__ __forceinline__ uint32 take_alone(const Tight& s, offset_t begin, int
   return filled;
 }
 
-// The lanes' runs of edges, `size` from `begin` on, of vertices x at distance d, shared evenly.
+// Processes the lanes' runs of edges, `size` from `begin` on, of vertices x at distance d, shared
+// evenly.
 __device__ __forceinline__ uint32 take_runs(const Tight& s, offset_t begin, int size, vertex_t x,
                                             weight_t d) {
   const int upto = warp_inclusive_sum(size);
@@ -300,7 +305,7 @@ __device__ __forceinline__ uint32 take_runs(const Tight& s, offset_t begin, int 
   return filled;
 }
 
-// The lanes' rows, or pieces of them. The whole warp calls it.
+// Processes the lanes' rows, or pieces of them. Called by the full warp.
 __device__ __forceinline__ uint32 take_rows(const Tight& s, offset_t begin, int size, vertex_t x,
                                             weight_t d) {
   uint32 filled = 0;
@@ -357,7 +362,7 @@ extern "C" __global__ void tight_edges(long long n, const offset_t* offsets, con
 struct LevelControl {
   alignas(128) uint32 arrivals;
   alignas(128) long long status;
-  alignas(128) uint64 found;  // entries of the queue, only ever more
+  alignas(128) uint64 found;  // entries of the queue, which never decrease
 };
 
 struct Levels {
@@ -371,7 +376,7 @@ struct Levels {
   int round;
 };
 
-// Vertex x at distance d offers itself as predecessor over one edge.
+// Offers vertex x at distance d as predecessor over one edge.
 __device__ __forceinline__ void offer(const Levels& s, long long x, weight_t d, const Edge& edge) {
   const vertex_t v = edge.target;
   const weight_t far = __ldg(s.distance + v);
@@ -382,8 +387,8 @@ __device__ __forceinline__ void offer(const Levels& s, long long x, weight_t d, 
   if (fresh) s.queue[atomicAdd(s.found, uint64(1))] = v;
 }
 
-// The edges of 32 vertices, one per lane (x < 0 for none): a lane takes 32 of its own, and the whole warp
-// takes the remaining edges of longer rows.
+// Processes the edges of 32 vertices, one per lane (x < 0 for none): a lane takes 32 of its own,
+// the full warp the remaining edges of longer rows.
 __device__ __forceinline__ void offer_rows(const Levels& s, long long x) {
   offset_t at = 0, end = 0;
   weight_t d = unreached();
@@ -426,7 +431,7 @@ extern "C" __global__ void tight_levels(long long n, const offset_t* offsets, co
   while (true) {
     grid_barrier(&control->arrivals);
     const uint64 end = load_relaxed(&control->found);
-    grid_barrier(&control->arrivals);  // all have read it before anyone adds
+    grid_barrier(&control->arrivals);  // all blocks read it before any block adds
     if (begin == end) return;
     if (++s.round > max_rounds) {
       if (thread == 0) control->status = kTightStuck;

@@ -1,11 +1,11 @@
-// The distance of a vertex that rows skip, from those of its neighbours: see row_shortcuts.cuh.
+// Distances of vertices that rows skip, from those of their neighbours: see row_shortcuts.cuh.
 //
 // requires: cuda/graph/head_edges.cuh
 #pragma once
 
-// Its neighbours were taken out later, or not at all, so their distances are computed by recursion, at most
-// Depth deep: as many times as vertices have been taken out. A reader of a distance that another thread
-// lowers meanwhile computes the new one itself.
+// Its neighbours were removed later or never, so their distances are computed recursively, to a
+// depth of the number of removal rounds. A reader of a distance that another thread lowers
+// meanwhile computes the new one itself.
 template <int Depth, int Width, class Row, class Distance>
 __device__ __noinline__ weight_t beyond_row(const Row* heads, const Distance& distance, vertex_t v) {
   weight_t least = distance.at(v);
@@ -24,7 +24,7 @@ __device__ __noinline__ weight_t beyond_row(const Row* heads, const Distance& di
 }
 
 #if TWO_WEIGHTS
-// The same where vertices were taken out once, over their own edges.
+// The same if vertices were removed once, over their own edges.
 template <class Distance>
 __device__ __noinline__ weight_t beyond_row(const HeadRow* heads, const Distance& distance, vertex_t v) {
   weight_t least = distance.at(v);

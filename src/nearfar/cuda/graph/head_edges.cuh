@@ -1,8 +1,8 @@
 // Edges in the heads of rows (row_heads.cuh), and markers in their place.
 //
-// With TWO_WEIGHTS, for floats with shortcuts, a shortcut keeps the weights of both edges that it stands for, and a
-// search adds one after the other, so that its sum is rounded as along the path. The first of an edge
-// is 0.
+// With TWO_WEIGHTS, for floats with shortcuts, a shortcut keeps the weights of both edges that it
+// replaces, and a search adds one after the other, so that its sum is rounded as along the path.
+// The first of an edge is 0.
 // requires: cuda/primitives/distance.cuh
 // requires: cuda/primitives/edges.cuh
 #pragma once
@@ -17,7 +17,7 @@ constexpr vertex_t kLongRow = -2;   // in all places: the row has more than ROW_
 constexpr vertex_t kRemovedRow = -3;
 constexpr int kFewEdges = 4;  // of such a vertex
 
-struct HeadRow;  // as searches read it
+struct HeadRow;  // in the form that searches read
 
 #if TWO_WEIGHTS
 struct HeadEdge {
@@ -25,8 +25,8 @@ struct HeadEdge {
   weight_t first, weight;
 };
 
-// The high bits of a target tell which of the first weights precedes its own, 0: none. This takes fewer bytes than
-// whole edges.
+// The high bits of a target select the first weight that precedes its own, 0 for none. This takes
+// fewer bytes than full edges.
 constexpr int kFirsts = 4, kFirstShift = 28;
 struct alignas(16) HeadRow {
   vertex_t target[ROW_HEAD];

@@ -1,7 +1,9 @@
-// Rows of edges with two weights, as searches read them: for row_heads.py.
+// Rows of edges with two weights, in the form that searches read: for row_heads.py.
 //
-// heads[n * ROW_HEAD] as row_shortcuts.cuh leaves them -> rows[n]. A row has shortcuts over at most kFirsts edges.
-// Launch: any grid, one thread per vertex, grid-stride. No races: every row is written by one thread.
+// heads[n * ROW_HEAD] as row_shortcuts.cuh leaves them -> rows[n]. A row has shortcuts over at most
+// kFirsts edges.
+// Launch: any grid, one thread per vertex, grid-stride. No races: every row is written by one
+// thread.
 // requires: cuda/graph/head_edges.cuh
 
 extern "C" __global__ void pack_heads(const HeadEdge* heads, HeadRow* rows, long long n) {

@@ -1,32 +1,33 @@
 // Shortcuts over vertices of few edges, in rows at fixed positions: for row_heads.py.
 //
 // A search over a road network takes as many rounds as its longest shortest path has edges. So
-// vertices of few edges, no two of them neighbours, are taken out: a row with an edge to one gets edges
-// to that vertex's other neighbours instead, each as long as the two edges together. (Prepared graphs
-// eliminate all vertices in this way.) This is repeated several times on the remaining vertices. The
-// distances of removed vertices follow at the end from those of their neighbours, which were removed
-// later or not at all (beyond_row.cuh).
+// vertices of few edges, no two of them neighbours, are removed: a row with an edge to one gets
+// edges to that vertex's other neighbours instead, each as long as the two edges together.
+// (Prepared graphs eliminate all vertices in this way.) This is repeated several times on the
+// remaining vertices. The distances of removed vertices follow at the end from those of their
+// neighbours, which were removed later or not at all (beyond_row.cuh).
 //
-// A vertex can be taken out when each of its edges also exists in the other direction, with the same
-// weight, and leads to no removed vertex. Its own row stays, so that a search may start there, or reach
-// it over an edge that stays: one that has no equal edge back, or one in a row that would not fit with
-// shortcuts and is left unchanged.
+// A vertex can be taken out when each of its edges also exists in the other direction, with the
+// same weight, and leads to no removed vertex. Its own row stays, so that a search may start there,
+// or reach it over an edge that stays: one that has no equal edge back, or one in a row that would
+// not fit with shortcuts and is left unchanged.
 //
-// With TWO_WEIGHTS vertices are taken out once, and pack_heads.cuh makes the rows that searches read. Rounding never
-// puts a lesser sum above a greater one, so the least of the sums over a removed vertex is its distance
-// plus the next weight, to the last bit. Of two shortcuts to a vertex both are kept, unless both weights
-// of one are at most the other's.
+// With TWO_WEIGHTS vertices are taken out once, and pack_heads.cuh makes the rows that searches
+// read. Rounding never puts a lesser sum above a greater one, so the least of the sums over a
+// removed vertex is its distance plus the next weight, to the last bit. Of two shortcuts to a
+// vertex both are kept, unless both weights of one are at most the other's.
 //
-// heads[n * ROW_HEAD] as row_heads.cuh leaves them, state[n] and *n_out zeroed -> rows with shortcuts,
-// kRemovedRow and the time, counted from 0, in the last place of the rows of removed vertices, and the
-// number of these. For each time: removable once, choose_removed several times, lead_past once.
-// Launch: any grid, one thread per vertex, grid-stride. Races: choose_removed reads states that others
-// change; of two neighbours only the one with the lesser key can be taken out, whichever state the other
-// reads. lead_past reads only rows of vertices that are taken out, which do not change except in their
-// last place.
+// heads[n * ROW_HEAD] as row_heads.cuh leaves them, state[n] and *n_out zeroed -> rows with
+// shortcuts, kRemovedRow and the time, counted from 0, in the last place of the rows of removed
+// vertices, and the number of these. For each time: removable once, choose_removed several times,
+// lead_past once.
+// Launch: any grid, one thread per vertex, grid-stride. Races: choose_removed reads states that
+// others change; of two neighbours only the one with the lesser key can be taken out, whichever
+// state the other reads. lead_past reads only rows of vertices that are taken out, which do not
+// change except in their last place.
 // requires: cuda/graph/head_edges.cuh
 
-enum State : unsigned char { kStays, kOpen, kRemoved, kOut };  // kOut: taken out before
+enum State : unsigned char { kStays, kOpen, kRemoved, kOut };  // kOut: removed earlier
 
 // Fewest edges first. Of two neighbours with equal keys neither is taken out.
 __device__ __forceinline__ unsigned int key_of(const HeadEdge* heads, vertex_t v) {
@@ -39,14 +40,14 @@ __device__ __forceinline__ unsigned int key_of(const HeadEdge* heads, vertex_t v
 }
 
 #if TWO_WEIGHTS
-constexpr int kMostPast = kFirsts;  // edges of a row that shortcuts replace
+constexpr int kMostPast = kFirsts;  // most edges of a row replaced by shortcuts
 
-// True if no sum over `one` exceeds that over `other`, however sums are rounded.
+// Returns true if no sum over `one` exceeds that over `other`, however sums are rounded.
 __device__ __forceinline__ bool no_heavier(const HeadEdge& one, const HeadEdge& other) {
   return one.first <= other.first && one.weight <= other.weight;
 }
 
-// Makes `then` a shortcut over `first` and itself; false if it cannot be.
+// Makes `then` a shortcut over `first` and itself; returns false if that is not possible.
 __device__ __forceinline__ bool join(const HeadEdge& first, HeadEdge* then) {
   then->first = first.weight;
   return true;
@@ -64,7 +65,7 @@ __device__ __forceinline__ bool join(const HeadEdge& first, HeadEdge* then) {
 }
 #endif
 
-// True if the edge's target has the same edge back to v.
+// Returns true if the edge's target has the same edge back to v.
 __device__ __forceinline__ bool leads_back(const HeadEdge* heads, vertex_t v, const HeadEdge& edge) {
   for (int j = 0; j < ROW_HEAD; ++j) {
     const HeadEdge back = heads[static_cast<long long>(edge.target) * ROW_HEAD + j];

@@ -2,8 +2,8 @@
 //
 // A tile is the run of whole pieces that begin in one window of SEGMENT positions, so it holds
 // fewer than two windows of edges, and a block sorts it in shared memory by (piece, weight, place)
-// in a bitonic network: every tile costs the same, whatever the rows' lengths. Pieces of a row
-// begin at multiples of SEGMENT from its start.
+// in a bitonic network: every tile costs the same for any lengths of rows. Pieces of a row begin at
+// multiples of SEGMENT from its start.
 //
 // Arrays: offsets[n + 1], edges[m]; entered[n]: set to 1 where an edge arrives.
 // Launch: one block of kSortThreads a window. Races: equal bytes are stored to `entered`; else
@@ -56,7 +56,7 @@ struct KeyOf<true> {
 };
 typedef KeyOf<(sizeof(weight_t) > 4)>::type SortKey;
 
-// The last row that begins at or before position x < m.
+// Returns the last row that begins at or before position x < m.
 __device__ __forceinline__ long long row_of(const offset_t* offsets, long long n, long long x) {
   long long low = 0, high = n;
   while (high - low > 1) {
@@ -69,7 +69,7 @@ __device__ __forceinline__ long long row_of(const offset_t* offsets, long long n
   return low;
 }
 
-// Where the first piece begins at or after position x.
+// Returns the start of the first piece at or after position x.
 __device__ __forceinline__ long long next_piece(const offset_t* offsets, long long n, long long m,
                                                 long long x) {
   if (x >= m) return m;

@@ -44,7 +44,7 @@ __device__ __forceinline__ void count_work(SettleCounts* counts, bool working, u
   }
 }
 
-// Minimum over the block, valid in thread 0; scratch holds 32 values.
+// Returns the minimum over the block, valid in thread 0; scratch holds 32 values.
 __device__ __forceinline__ weight_t block_min(weight_t value, weight_t* scratch) {
   value = warp_min(value);
   if (lane_id() == 0) scratch[threadIdx.x >> 5] = value;

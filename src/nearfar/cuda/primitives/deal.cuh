@@ -2,7 +2,7 @@
 // requires: cuda/primitives/types.cuh
 #pragma once
 
-// The number of warps of the grid, and the caller's index among them.
+// Number of warps of the grid, and the caller's index among them.
 template <class Count>
 __device__ __forceinline__ Count grid_warps() {
   return static_cast<Count>(gridDim.x) * (blockDim.x >> 5);
@@ -13,8 +13,8 @@ __device__ __forceinline__ Count grid_warp() {
   return static_cast<Count>(blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
 }
 
-// Pieces that a warp takes at a time, a lane each: all lanes have one where there are many, and few pieces
-// are spread over all warps.
+// Number of pieces that a warp takes at a time, one per lane: 32 if there are many; few pieces are
+// spread over all warps.
 template <class Count>
 __device__ __forceinline__ Count warp_share(Count pieces, Count warps) {
   const Count even = (pieces + warps - 1) / warps;

@@ -29,7 +29,8 @@ __device__ __forceinline__ double atomic_minimum(double* p, double value) {
       atomicMin(reinterpret_cast<long long*>(p), __double_as_longlong(value)));
 }
 
-// The same for values of either sign. A negative float's bits order the other way round, as unsigned ones.
+// The same for values of either sign. The bits of negative floats have the opposite order, as
+// unsigned integers.
 __device__ __forceinline__ int add_saturating_signed(int d, int w) {
   if (w < 0) return d < -0x7fffffff - w ? -0x7fffffff : d + w;
   return add_saturating(d, w);
@@ -56,7 +57,7 @@ __device__ __forceinline__ double atomic_minimum_signed(double* p, double value)
                 static_cast<unsigned long long>(__double_as_longlong(value)))));
 }
 
-// The next greater value, for thresholds that must move on.
+// Returns the next greater value, for thresholds that must advance.
 __device__ __forceinline__ int next_above(int d) { return d == 0x7fffffff ? d : d + 1; }
 __device__ __forceinline__ long long next_above(long long d) {
   return d == 0x7fffffffffffffffll ? d : d + 1;

@@ -35,7 +35,8 @@ __device__ __forceinline__ double load_relaxed(const double* p) {
   return value;
 }
 
-// A load of read-only data that the compiler may not move past an atomic, so that the two overlap.
+// Loads read-only data in a way that the compiler may not move past an atomic, so that the two
+// overlap.
 __device__ __forceinline__ int load_early(const int* p) {
   int value;
   asm volatile("ld.global.nc.s32 %0, [%1];" : "=r"(value) : "l"(p));
@@ -60,8 +61,9 @@ __device__ __forceinline__ longlong2 load_early(const longlong2* p) {
   return value;
 }
 
-// A distance from this multiprocessor's L1 if cached. It may be older, and so greater, than the present
-// one: enough to decide that an atomic would change nothing, never to decide that an entry is stale.
+// Loads a distance from this multiprocessor's L1 if cached. It may be older, and so greater, than
+// the present one: enough to decide that an atomic would change nothing, never to decide that an
+// entry is stale.
 __device__ __forceinline__ int load_stale(const int* p) {
   int value;
   asm volatile("ld.global.ca.s32 %0, [%1];" : "=r"(value) : "l"(p));
@@ -83,7 +85,7 @@ __device__ __forceinline__ double load_stale(const double* p) {
   return value;
 }
 
-// Read-only data that will not be reused soon; it does not displace other data from L1.
+// Loads read-only data that will not be reused soon, which does not displace other data from L1.
 __device__ __forceinline__ int load_once(const int* p) {
   int value;
   asm volatile("ld.global.nc.L1::no_allocate.s32 %0, [%1];" : "=r"(value) : "l"(p));
@@ -95,7 +97,7 @@ __device__ __forceinline__ long long load_once(const long long* p) {
   return value;
 }
 
-// Nanoseconds of a clock that all blocks share.
+// Returns the nanoseconds of a clock that all blocks share.
 __device__ __forceinline__ unsigned long long clock_nanoseconds() {
   unsigned long long now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));

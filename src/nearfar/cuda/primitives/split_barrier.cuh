@@ -23,7 +23,7 @@ struct SplitBarrier {
     goal += gridDim.x;
     if (threadIdx.x == 0) add_released(arrivals, 1u);
   }
-  // By the first thread; the others know it by the next __syncthreads().
+  // Waits; called by the first thread. The others follow by the next __syncthreads().
   __device__ __forceinline__ void wait_alone() const {
     while (load_acquire(arrivals) < goal) {
     }

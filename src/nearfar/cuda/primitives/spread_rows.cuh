@@ -3,11 +3,10 @@
 // requires: cuda/primitives/warp.cuh
 #pragma once
 
-// Each lane passes one row: first edge, number of edges (0 for none) and a value of its vertex, such as
-// the distance. Calls look(edge, value) once per edge. Called by whole warps; returns this lane's own
-// number of edges.
-// Loops: `look` has its own loops. Lanes that diverge in them would stay apart for the remaining rows, so
-// the lanes reconverge after each look.
+// Each lane passes one row: first edge, number of edges (0 for none) and a value of its vertex,
+// such as the distance. Calls look(edge, value) once per edge. Called by whole warps; returns this
+// lane's own number of edges. Loops: `look` has its own loops. Lanes that diverge in them would
+// stay diverged for the remaining rows, so the lanes reconverge after each look.
 template <bool Loops, class Value, class Look>
 __device__ __forceinline__ uint32 spread_rows(const Edge* edges, offset_t begin, int degree, Value d,
                                               const Look& look) {

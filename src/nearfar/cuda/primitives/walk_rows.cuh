@@ -7,7 +7,7 @@
 // requires: cuda/primitives/warp.cuh
 #pragma once
 
-// One row: all lanes walk it.
+// Walks one row with all lanes.
 template <int N, class Value, class Take>
 __device__ __forceinline__ void walk_long(const Take& take, offset_t begin, int size, Value value) {
   for (int first = 0; first < size; first += 32 * N) {
@@ -25,7 +25,7 @@ __device__ __forceinline__ void walk_long(const Take& take, offset_t begin, int 
   }
 }
 
-// Up to 32 rows, one per lane (size 0 for none): their edges are spread over the lanes.
+// Walks up to 32 rows, one per lane (size 0 for none), with their edges spread over the lanes.
 template <int N, class Value, class Take>
 __device__ __forceinline__ void walk_rows(const Take& take, offset_t begin, int size, Value value) {
   const int upto = warp_inclusive_sum(size);
@@ -52,7 +52,8 @@ __device__ __forceinline__ void walk_rows(const Take& take, offset_t begin, int 
   }
 }
 
-// The same, but rows longer than Middle one after the other, with Long edges per lane in flight.
+// The same, but walks rows longer than Middle one after the other, with Long edges per lane in
+// flight.
 template <int Middle, int Long, int Short, class Size, class Value, class Take>
 __device__ __forceinline__ void walk_by_length(const Take& take, offset_t begin, Size size,
                                                Value value) {

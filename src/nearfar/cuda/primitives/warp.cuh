@@ -6,13 +6,13 @@ constexpr uint32 kAllLanes = 0xffffffffu;
 
 __device__ __forceinline__ int lane_id() { return threadIdx.x & 31; }
 
-// A value of another lane; overload it for values that are structures.
+// Returns a value of another lane; overload it for values that are structures.
 template <class Value>
 __device__ __forceinline__ Value of_lane(Value value, int lane) {
   return __shfl_sync(kAllLanes, value, lane);
 }
 
-// Inclusive prefix sum over the lanes.
+// Returns the inclusive prefix sum over the lanes.
 template <class T>
 __device__ __forceinline__ T warp_inclusive_sum(T value) {
 #pragma unroll
@@ -23,7 +23,7 @@ __device__ __forceinline__ T warp_inclusive_sum(T value) {
   return value;
 }
 
-// Sum over the lanes, valid in lane 0.
+// Returns the sum over the lanes, valid in lane 0.
 template <class T>
 __device__ __forceinline__ T warp_sum(T value) {
 #pragma unroll
@@ -31,7 +31,7 @@ __device__ __forceinline__ T warp_sum(T value) {
   return value;
 }
 
-// Minimum over the lanes, valid in lane 0.
+// Returns the minimum over the lanes, valid in lane 0.
 template <class T>
 __device__ __forceinline__ T warp_min(T value) {
 #pragma unroll
@@ -42,7 +42,8 @@ __device__ __forceinline__ T warp_min(T value) {
   return value;
 }
 
-// Lane whose span contains position t of all spans laid end to end; `before`: the sum of earlier sizes.
+// Returns the lane whose span contains position t of all spans laid end to end; `before`: the sum
+// of earlier sizes.
 __device__ __forceinline__ int lane_of(int t, int before) {
   int lane = 0;
 #pragma unroll
@@ -53,8 +54,8 @@ __device__ __forceinline__ int lane_of(int t, int before) {
   return lane;
 }
 
-// Exclusive prefix sum over a block of at most 1024 threads; *total receives the block's sum. `scratch`
-// holds 33 values and may be used again after the call.
+// Returns the exclusive prefix sum over a block of at most 1024 threads; *total receives the
+// block's sum. `scratch` holds 33 values and may be used again after the call.
 template <class T>
 __device__ __forceinline__ T block_exclusive_sum(T value, T* scratch, T* total) {
   const int warp = threadIdx.x >> 5, warps = (blockDim.x + 31) >> 5;

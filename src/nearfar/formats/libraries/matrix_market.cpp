@@ -75,7 +75,7 @@ void parse_sizes(Cursor& cursor, Header& header, size_t bytes) {
   cursor.end_line("size line");
 }
 
-// Whole lines of the file, with the number of entries and lines before them.
+// A block of full lines of the file, with the number of entries and lines before it.
 struct Block {
   const char* begin;
   const char* end;
@@ -188,7 +188,7 @@ void for_each_block(std::vector<Block>& blocks, int threads, Work&& work) {
   if (first) throw *first;
 }
 
-// The nonzero values of an array as entries.
+// Keeps the nonzero values of an array as entries.
 template <class Index, class Value>
 void drop_zeros(const Header& header, Entries<Index, Value>& entries) {
   std::vector<Value> kept;

@@ -223,8 +223,8 @@ class EdgeList {
            line.try_integer(value, layout_.separator);
   }
 
-  // The common case in one pass over the bytes. Returns false and changes nothing if the line is
-  // unusual or wrong; the general parser then reads it or reports the error.
+  // Parses the common case in one pass over the bytes. Returns false and changes nothing if the
+  // line is unusual or wrong; the general parser then reads it or reports the error.
   bool parse_plain_line() {
     Cursor line = cursor_;
     const char separator = layout_.separator;

@@ -29,7 +29,7 @@ namespace nearfar::text {
 using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Progress = std::optional<nb::typed<nb::callable, void(int64_t, int64_t)>>;
 
-// A part of the file for an error message: at most 40 characters, printable.
+// Quotes a part of the file for an error message: at most 40 characters, printable.
 inline std::string quoted(std::string_view piece) {
   std::string shown = "'";
   for (char c : piece.substr(0, 40)) shown += (c >= 32 && c < 127) ? c : '?';
@@ -87,7 +87,7 @@ class Cursor {
   void skip_blanks() {
     while (p_ != end_ && is_blank(*p_)) ++p_;
   }
-  // True at a newline or the end of the file, after blanks.
+  // Returns true at a newline or the end of the file, after blanks.
   bool at_line_end() {
     skip_blanks();
     return p_ == end_ || *p_ == '\n';
@@ -100,13 +100,13 @@ class Cursor {
     p_ = newline ? static_cast<const char*>(newline) + 1 : end_;
     ++line_;
   }
-  // The rest of this line without its newline; does not advance.
+  // Returns the rest of this line without its newline; does not advance.
   std::string_view rest() const {
     const void* newline = p_ == end_ ? nullptr : std::memchr(p_, '\n', size_t(end_ - p_));
     const char* stop = newline ? static_cast<const char*>(newline) : end_;
     return {p_, size_t(stop - p_)};
   }
-  // The next field of this line; empty at its end.
+  // Returns the next field of this line; empty at its end.
   std::string_view field() {
     skip_blanks();
     const char* start = p_;
@@ -134,7 +134,8 @@ class Cursor {
     return value;
   }
 
-  // Reads the next field as an integer; returns false, at any position in the line, if it is none.
+  // Reads the next field as an integer; returns false if it is not one, at an unspecified position
+  // in the line.
   bool try_integer(int64_t& value, char separator = ' ') {
     skip_blanks();
     const auto [stop, error] = std::from_chars(p_, end_, value);
@@ -186,7 +187,7 @@ inline const char* parse_real(std::string_view token, double& value) {
   return nullptr;
 }
 
-// The same for a 64-bit integer.
+// Returns nullptr if the whole token is one 64-bit integer, else the error.
 inline const char* parse_whole(std::string_view token, int64_t& value) {
   const char* first = token.data();
   const char* last = first + token.size();

@@ -18,8 +18,8 @@ constexpr double kDegree = kEarthRadius * std::numbers::pi / 180;  // metres
 constexpr double kRadian = std::numbers::pi / 180;
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
-// Metres between two points in degrees. Below ten kilometres the plane at the middle latitude has a
-// relative error below 1e-6.
+// Returns the metres between two points in degrees. Below ten kilometres the plane at the middle
+// latitude has a relative error below 1e-6.
 double on_sphere(double lon_a, double lat_a, double lon_b, double lat_b) {
   double east = lon_b - lon_a;
   if (std::abs(east) > 180) east -= std::copysign(360.0, east);
@@ -32,7 +32,7 @@ double on_sphere(double lon_a, double lat_a, double lon_b, double lat_b) {
   return 2 * kEarthRadius * std::asin(std::sqrt(std::min(h, 1.0)));
 }
 
-// The bits of a number below 2^16, each followed by a zero.
+// Returns the bits of a number below 2^16, each followed by a zero.
 uint32_t spaced(uint32_t x) {
   x = (x | x << 8) & 0x00ff00ff;
   x = (x | x << 4) & 0x0f0f0f0f;
@@ -40,7 +40,7 @@ uint32_t spaced(uint32_t x) {
   return (x | x << 1) & 0x55555555;
 }
 
-// Entries in order of their first numbers, and where these are equal as they were; O(n).
+// Stable sort of entries by their first numbers; O(n).
 void sort_by_code(std::vector<std::pair<uint32_t, uint32_t>>& entries) {
   constexpr int kBits = 11;
   std::vector<std::pair<uint32_t, uint32_t>> other(entries.size());
@@ -115,7 +115,7 @@ class StreetTree {
     view = {leaves_.data(), boxes_.data(), level_.data(), static_cast<int>(level_.size())};
   }
 
-  // Position of a point on the Z-order curve.
+  // Returns the position of a point on the Z-order curve.
   uint32_t code(double x, double y) const {
     auto part = [](double v, double low, double high) {
       const double share = high > low ? (v - low) / (high - low) : 0;
@@ -147,8 +147,8 @@ class Streets {
   Streets(const Longs& first, const Points& points, bool on_earth, double west)
       : on_earth_(on_earth), west_(west), tree_(pieces(first, points)) {}
 
-  // For each point: its street, the fraction of the street's length up to the nearest place on it,
-  // the distance to that place, and the place. The street is -1 beyond `most`.
+  // Finds for each point its street, the fraction of the street's length up to the nearest place on
+  // it, the distance to that place, and the place. The street is -1 beyond `most`.
   void nearest(const Points& points, double most, const OutLongs& street, const Doubles& share,
                const Doubles& away, const Doubles& x, const Doubles& y, int threads) const {
     const std::size_t count = points.shape(0);
@@ -228,7 +228,7 @@ class Streets {
 
   Place place(double lon, double lat, double most, int64_t& hint) const {
     const double scale = on_earth_ ? std::max(std::cos(lat * kRadian), 1e-9) : 1;
-    // The plane distorts long distances: what is found is measured again below.
+    // The plane distorts long distances, so the result is measured again below.
     const double wrong = std::tan(std::min(std::abs(lat), 89.0) * kRadian) * most / kEarthRadius;
     const double bound = on_earth_ ? most / kDegree * (1.001 + wrong) : most;
     Nearest best;
@@ -270,7 +270,7 @@ class Streets {
 
   const bool on_earth_;
   const double west_;
-  std::vector<int32_t> street_;  // of each point
+  std::vector<int32_t> street_;  // street of each point
   std::vector<double> along_;    // from the street's start to each point
   std::vector<double> lengths_;
   const StreetTree tree_;  // last, because it is built from the others
@@ -301,8 +301,8 @@ nb::tuple strong_parts(const GraphView& view) {
             next[at] = csr.indptr[v];
             open.push_back(v);
           }
-          // `low` of a vertex on the path is its own number until it is left; its children pass on
-          // what they reach when they are left.
+          // `low` of a vertex on the path is its own number until the vertex is left; children pass
+          // theirs to the parent when they are left.
           if (next[at] < csr.indptr[v + 1]) {
             const Index t = csr.indices[next[at]++];
             if (low[static_cast<std::size_t>(t)] < 0) path.push_back(t);

@@ -208,7 +208,7 @@ class Accumulation final : public PolicyOf<C> {
   Interrupt& interrupt_;
   std::optional<std::conditional_t<kWeighted, TightPasses<C>, LevelPasses<C>>> passes_;
   std::optional<PathDag<C>> dag_;
-  std::unique_ptr<double[]> share_;  // by place: ends / sigma + the shares of successors
+  std::unique_ptr<double[]> share_;  // by place: ends / sigma + successors' shares
   std::vector<double> vertices_, edges_;
 };
 

@@ -1,20 +1,21 @@
-// Betweenness without weights: a thread block per source, level by level, then back.
+// Betweenness without weights: one thread block per source, level by level, then in reverse.
 //
-// Brandes 2001 (path_shares.cuh). Bitmaps in shared memory classify an edge: `done` holds the levels
-// before the present one, `seen` every vertex found so far. Forward, at a vertex of level L: an entering
-// edge from a vertex in `done` comes from level L - 1 (from a nearer one the vertex would be nearer), so
-// the number of paths is a sum over those edges; a leaving edge to a vertex not in `seen` finds that
-// vertex. Where rows hold both directions of every edge (SYMMETRIC) one walk does both. Backward, with
-// levels up to L in `done`: an edge to a vertex not in `done` leads to level L + 1. Levels are never
-// stored, and only edges between levels read more of global memory than the edge.
+// Brandes 2001 (path_shares.cuh). Bitmaps in shared memory classify an edge: `done` holds the
+// levels before the present one, `seen` every vertex found so far. Forward, at a vertex of level L:
+// an entering edge from a vertex in `done` comes from level L - 1 (from a nearer one the vertex
+// would be nearer), so the number of paths is a sum over those edges; a leaving edge to a vertex
+// not in `seen` finds that vertex. Where rows hold both directions of every edge (SYMMETRIC) one
+// walk does both. Backward, with levels up to L in `done`: an edge to a vertex not in `done` leads
+// to level L + 1. Levels are never stored, and only edges between levels read more of global memory
+// than the edge.
 //
-// Blocks take sources blockIdx.x, blockIdx.x + gridDim.x, ... and add to their own sums, so the order of
-// additions does not depend on other blocks. The order of the vertices of a level is not deterministic
-// (atomics on `seen` and on the queue's length) and changes no result.
+// Blocks take sources blockIdx.x, blockIdx.x + gridDim.x, ... and add to their own sums, so the
+// order of additions does not depend on other blocks. The order of the vertices of a level is not
+// deterministic (atomics on `seen` and on the queue's length) and changes no result.
 //
-// Arrays: offsets n + 1, edges m (targets only); entering_*: of the reversed graph, unless SYMMETRIC;
-// bits: gridDim.x slices of 2 * words, or null to keep them in shared memory (BITS_SHARED: 8 * words bytes
-// of dynamic shared memory), words = (n + 31) / 32.
+// Arrays: offsets n + 1, edges m (targets only); entering_*: of the reversed graph, unless
+// SYMMETRIC; bits: gridDim.x slices of 2 * words, or null to keep them in shared memory
+// (BITS_SHARED: 8 * words bytes of dynamic shared memory), words = (n + 31) / 32.
 // requires: measures/centrality/path_shares.cuh
 // requires: cuda/primitives/memory.cuh
 
@@ -26,7 +27,7 @@ struct Bits {
 #if BITS_SHARED
     return *const_cast<const volatile uint32*>(word) >> (v & 31) & 1;
 #else
-    return load_relaxed(word) >> (v & 31) & 1;  // atomics pass L1 by
+    return load_relaxed(word) >> (v & 31) & 1;  // atomics bypass L1
 #endif
   }
   // Sets the vertex's bit; true if it was not set.

@@ -1,4 +1,4 @@
-// The graph that betweenness searches: without dead ends, its vertices renumbered by nearness or
+// The graph searched for betweenness: without dead ends, with vertices renumbered by nearness or
 // degree.
 //
 // Three reductions before any search make every search cheaper:
@@ -35,7 +35,7 @@ class CompactRows {
   using Index = IndexT;
   static constexpr Index kNone = -1;
 
-  // Numbers of targets: `all` counts a vertex and what is folded onto it, `behind` only the latter.
+  // Numbers of targets: `all` counts a vertex and those folded onto it, `behind` only the latter.
   struct Ends {
     Index all, behind;
   };
@@ -86,7 +86,7 @@ class CompactRows {
   std::vector<Index> core_end;                // per row: edges from here on lead to sinks
   std::vector<Index> sink_first, sink_tails;  // edges into sink core + i
   std::vector<Ends> ends;                     // of kept vertices
-  std::vector<double> sources;                // per kept vertex, including what is folded onto it
+  std::vector<double> sources;                // per kept vertex, including those folded onto it
 
   Index n_sinks() const { return n - core; }
 
@@ -110,7 +110,7 @@ class CompactRows {
     std::size_t degree(std::size_t v) const { return size(first[v + 1] - first[v]); }
   };
 
-  // Rows of the reversed edges, each ascending.
+  // Returns the rows of the reversed edges, each ascending.
   Rows transposed(const View& rows) const {
     Rows made;
     const std::size_t m = m_;
@@ -325,11 +325,11 @@ class CompactRows {
   }
 
   static constexpr std::size_t kFewestInLanes = 4;  // sources
-  static constexpr double kMostValues = 5;          // up to which eight lanes are faster than one
+  static constexpr double kMostValues = 5;          // up to it eight lanes are faster than one
 
   const Index* const indptr_;  // of the given graph
   const std::size_t m_, n_;
-  std::vector<Index> root_;  // what a vertex is folded onto
+  std::vector<Index> root_;  // the vertex onto which each is folded
   std::vector<Index> label_, component_;
   Index components_ = 0;
   std::vector<Ends> ends_;  // by given number
@@ -347,7 +347,7 @@ class Compact : public CompactRows<typename C::Index> {
   using Base = CompactRows<Index>;
 
   // fold: whether to fold and to keep sinks apart; rows must have neither parallel edges nor
-  // self-loops, and only then need weights be positive. Otherwise as for the rows.
+  // self-loops, and only then need weights be positive. Other parameters are those of CompactRows.
   Compact(const C& given, bool fold, bool lanes, const std::vector<uint8_t>& is_source,
           const std::vector<uint8_t>& is_target)
       : Base(structure(given), fold, !std::is_floating_point_v<Weight>, lanes, is_source,

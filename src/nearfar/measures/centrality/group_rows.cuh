@@ -1,19 +1,21 @@
-// Walk over the rows of up to 32 vertices, each by a number of lanes that depends on its length only.
+// Walk over the rows of up to 32 vertices, each by a number of lanes that depends on its length
+// only.
 //
-// A sum over a row therefore has one order, wherever the vertex is in a queue: a short row is walked by one
-// lane, a longer one by kGroup lanes (lane i takes entries i, i + kGroup, ...), a long one by the whole
-// warp. Most rows of a social network and all rows of a road network are short: 32 of them are walked at
-// once. All lanes stay converged, so the actions on an entry may vote.
+// A sum over a row therefore has one order, wherever the vertex is in a queue: a short row is
+// walked by one lane, a longer one by kGroup lanes (lane i takes entries i, i + kGroup, ...), a
+// long one by the whole warp. Most rows of a social network and all rows of a road network are
+// short: 32 of them are walked at once. All lanes stay converged, so the actions on an entry may
+// vote.
 //
 // A policy has types Item and Seen, and
 //   int vertex                            of this lane's row, set before the walk
 //   void open<Lanes>(owner, begin)        a row begins; its vertex is held by lane `owner`
 //   Item load(offset_t at)                reads entry `at`
-//   Seen look(there, at, item)            reads values of the entry's target; not there: no entry in this lane
+//   Seen look(there, at, item)            reads values of the target; `there` false: no entry here
 //   void take<Lanes>(there, at, item, seen)  acts on the entry, with all lanes converged
 //   void close<Lanes>(there, first)       the row ends; first: the group's first lane
-// where Lanes is the size of the group. Several entries are loaded, then looked at, then taken together, so
-// that their reads overlap.
+// where Lanes is the size of the group. Several entries are loaded, then looked at, then taken
+// together, so that their reads overlap.
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/warp.cuh
 #pragma once
@@ -21,7 +23,7 @@
 constexpr int kShortRow = 4, kLongRow = 64;  // entries
 constexpr int kGroup = 8;                    // lanes
 
-// Of another lane, or of this one where each has its own row.
+// Reads a value of another lane, or of this one if each lane has its own row.
 template <int Lanes>
 __device__ __forceinline__ int of_owner(int value, int owner) {
   return Lanes == 1 ? value : __shfl_sync(kAllLanes, value, owner);
@@ -86,8 +88,9 @@ __device__ __forceinline__ void walk_groups(offset_t begin, int size, bool there
   }
 }
 
-// The rows of the vertices at places `low` to `high` of an order (null: the vertices of these numbers), by
-// all warps of the block; few rows are spread over all warps. sizes: of each vertex's row, null for all of it.
+// Walks the rows of the vertices at places `low` to `high` of an order (null: the vertices of these
+// numbers), by all warps of the block; few rows are spread over all warps. sizes: of each vertex's
+// row, null for all of it.
 template <class Policy>
 __device__ __forceinline__ void walk_vertices(const int* order, int low, int high,
                                               const offset_t* offsets, const int* sizes,

@@ -50,7 +50,7 @@ struct Row {
   }
 };
 
-// The sum of the vertices of a row of x that are on the level in `now`.
+// Sums x over the vertices of a row that are on the level in `now`.
 NEARFAR_INLINE Row pulled(const int32_t* t, const int32_t* end, const uint8_t* now,
                           const double* x) {
   Row sum;
@@ -66,7 +66,7 @@ NEARFAR_INLINE double total(const Row& row) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// The visits of the batch that concern a group of eight sources.
+// Selects the visits of the batch that concern a group of eight sources.
 void choose_group(LaneSpace& space, int from) {
   const auto& [vertex, lanes, first] = space.batch;
   auto& group = space.group;

@@ -94,8 +94,8 @@ class LevelPasses {
   static constexpr Index kUnseen = Index{1} << (kSign - 1);  // one bit above all levels
   static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
 
-  // The first pass. In a symmetric graph the predecessors of a vertex are among its neighbours, and
-  // path counts are pulled from them; otherwise they are pushed to successors.
+  // Runs the first pass. In a symmetric graph the predecessors of a vertex are among its
+  // neighbours, and path counts are pulled from them; otherwise they are pushed to successors.
   template <bool kPull>
   void walk(Index source) {
     Index* const __restrict order = order_.get();
@@ -157,7 +157,7 @@ class LevelPasses {
     }
   }
 
-  // The second pass; successors(v, sum) adds the shares of v's successors to the sum.
+  // Runs the second pass; successors(v, sum) adds the shares of v's successors to the sum.
   template <class Successors>
   NEARFAR_INLINE void back(double weight, double* vertices, const Successors& successors) {
     double* const x = x_.get();

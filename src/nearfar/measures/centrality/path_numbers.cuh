@@ -21,7 +21,7 @@ __device__ __forceinline__ Count count_of(double value, long long exponent = 0) 
   return Count{mantissa, mantissa == 0 ? 0 : exponent + more};
 }
 
-// mantissa * 2^(exponent - to); an exponent too small to matter is raised to one that still does not.
+// Returns mantissa * 2^(exponent - to); exponents far outside the range of a double are clamped.
 __device__ __forceinline__ double shifted(const Count& x, long long to) {
   long long by = x.exponent - to;
   by = by < -4000 ? -4000 : by > 4000 ? 4000 : by;
@@ -66,8 +66,8 @@ __device__ __forceinline__ Count other_lane(Count value, int with) {
 
 #endif
 
-// Sum over groups of that many lanes, with the same bits in each lane: the order of additions is fixed,
-// wherever the row is in the queue.
+// Returns the sum over groups of that many lanes, with the same bits in each lane: the order of
+// additions is fixed, wherever the row is in the queue.
 template <int Lanes>
 __device__ __forceinline__ Count group_sum(Count value) {
 #pragma unroll

@@ -32,7 +32,7 @@ struct PathSums {
 
 constexpr unsigned char kTooManyPaths = 1, kZeroCycle = 2, kSaturated = 4;
 
-// The block's part of it.
+// The block's part of PathSums.
 struct BlockSums {
   int* order;
   int* bounds;
@@ -99,7 +99,7 @@ struct Shares {
   }
 };
 
-// The source, after all others.
+// Adds the source, after all other vertices.
 __device__ __forceinline__ void add_source(const PathSums& all, const BlockSums& mine, int reached,
                                            int ended) {
 #if !EDGES
@@ -108,7 +108,7 @@ __device__ __forceinline__ void add_source(const PathSums& all, const BlockSums&
 #endif
 }
 
-// The total of all blocks' sums, block by block.
+// Adds all blocks' sums, block by block.
 extern "C" __global__ void add_block_sums(const double* sums, double* total, long long width,
                                           int blocks) {
   const long long step = static_cast<long long>(gridDim.x) * blockDim.x;

@@ -1,21 +1,24 @@
-// Betweenness with weights: a thread block per source, from its finished distances.
+// Betweenness with weights: one thread block per source, from its finished distances.
 //
 // An edge is tight when d[u] + w == d[v]; the tight edges are the edges of the shortest paths
-// (path_shares.cuh). First every edge is tested once (for both of its directions where rows hold both,
-// SYMMETRIC), and each vertex keeps a list of its tight edges and one of its predecessors, at the places of
-// its rows. Then vertices are taken in rounds: one whose predecessors all have their numbers gets its own
-// (Kahn 1962), so no distances are sorted and edges of weight zero need no rule of their own. Vertices never
-// reached in this way depend on a cycle of weight zero, which the host names. The backward pass takes the
-// same rounds.
+// (path_shares.cuh). First every edge is tested once (for both of its directions where rows hold
+// both, SYMMETRIC), and each vertex keeps a list of its tight edges and one of its predecessors, at
+// the places of its rows. Then vertices are taken in rounds: one whose predecessors all have their
+// numbers gets its own (Kahn 1962), so no distances are sorted and edges of weight zero need no
+// rule of their own. Vertices never reached in this way depend on a cycle of weight zero, which the
+// host reports. The backward pass takes the same rounds.
 //
-// Blocks take sources blockIdx.x, blockIdx.x + gridDim.x, ... Lists have the order of the rows, so every sum
-// has one order; the order of the vertices of a round depends on atomics and changes nothing.
+// Blocks take sources blockIdx.x, blockIdx.x + gridDim.x, ... Lists have the order of the rows, so
+// every sum has one order; the order of the vertices of a round depends on atomics and changes
+// nothing.
 //
-// Arrays: offsets n + 1, edges m; entering_*: of the reversed graph, unless SYMMETRIC; distances: a row of n
-// per source; next, before: per block m entries (next: edges with EDGES, else targets); counts: per block 3 n.
+// Arrays: offsets n + 1, edges m; entering_*: of the reversed graph, unless SYMMETRIC; distances: a
+// row of n per source; next, before: per block m entries (next: edges with EDGES, else targets);
+// counts: per block 3 n.
 // requires: measures/centrality/path_shares.cuh
 
-// True if the sum equals the distance and both vertices are reached. *beyond: the sum does not fit.
+// Returns true if the sum equals the distance and both vertices are reached. *beyond: the sum does
+// not fit.
 __device__ __forceinline__ bool is_tight(weight_t from, weight_t weight, weight_t to, bool* beyond) {
   if constexpr (static_cast<weight_t>(0.5) != 0) {
     const weight_t sum = from + weight;
@@ -132,7 +135,7 @@ __device__ __forceinline__ int target_of(const Edge* edges, int entry) {
   return EDGES ? static_cast<int>(load_edge(edges, entry).target) : entry;
 }
 
-// Successors of which this was the last predecessor go to the next round.
+// Moves successors whose last predecessor this was to the next round.
 struct Release {
   typedef int Item;
   typedef int Seen;  // the vertex that is ready, or -1

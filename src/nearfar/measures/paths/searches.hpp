@@ -66,8 +66,8 @@ class BlockPolicy {
   virtual void done(int64_t /*block*/) {}
 };
 
-// Adds the callback after the search from source number i; `touched` is what a limited search
-// reached.
+// Adds the callback after the search from source number i; `touched` lists the vertices that a
+// limited search reached.
 template <class Index, class Weight>
 class SearchPolicy : public BlockPolicy {
  public:
@@ -84,7 +84,7 @@ class SourceQueue {
   SourceQueue(const Sources& sources, BatchCounter& counter, BlockPolicy& policy, int64_t shift = 0)
       : sources_(sources), counter_(counter), policy_(policy), shift_(shift) {}
 
-  // The number of the next source, or -1 if there is none.
+  // Returns the number of the next source, or -1 if there is none.
   int64_t next() {
     if (at_ == end_) {
       if (block_ >= 0) {

@@ -17,7 +17,7 @@ struct Demand {
   const int64_t* first;
   const int64_t* targets;
   const Number* amounts;
-  double* lengths;  // output: the length of each path; inf where there is none
+  double* lengths;  // output: the length of each path; inf if there is none
 };
 
 template <class C, class Number>
@@ -81,7 +81,7 @@ class Loading final : public PolicyOf<C> {
   std::vector<Number> edges_;
 };
 
-// Quantities of edges, one row of m each; totals: all of them for each source and target.
+// Quantities of edges, one row of m each; totals: the sums of all quantities per source and target.
 template <class Number>
 struct Quantities {
   const Number* rows;

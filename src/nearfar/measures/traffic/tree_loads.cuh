@@ -1,18 +1,18 @@
-// Loads of edges from finished shortest-path trees: a thread per pair walks its path backwards.
+// Loads of edges from finished shortest-path trees: one thread per pair walks its path backwards.
 //
 // A pair adds its amount to every edge of its path. Amounts are integers; floats are two integers
-// (amount * 2^scale split into a high and a low part). Additions are exact, so their order changes nothing
-// and a run repeats bit for bit. Pairs of one source share the first edges of their paths, and each addition
-// to those is an atomic; searching many sources at once spreads the atomics.
+// (amount * 2^scale split into a high and a low part). Additions are exact, so their order changes
+// nothing and a run repeats bit for bit. Pairs of one source share the first edges of their paths,
+// and each addition to those is an atomic; searching many sources at once spreads the atomics.
 //
 // Arrays: entering_*: the reversed graph's rows, sorted by tail, equal tails in order of the edges;
-// distances, before: a row of n per source, before -1 for none; row_of, targets, high, low: per pair (low null:
-// high is the amount); loads_high, loads_low: m, in the order of the entering rows, added to; lengths: per
-// pair, infinite without a path.
+// distances, before: a row of n per source, before -1 for none; row_of, targets, high, low: per
+// pair (low null: high is the amount); loads_high, loads_low: m, in the order of the entering rows,
+// added to; lengths: per pair, infinite without a path.
 // Macros: PREDECESSOR_T.
 // requires: cuda/primitives/edges.cuh
 
-// The edge into v from u: of parallel ones the lightest of lowest id.
+// Returns the edge into v from u: of parallel ones the lightest, ties by lowest id.
 __device__ __forceinline__ offset_t entering_edge(const offset_t* offsets, const Edge* edges, int v,
                                                   int u) {
   offset_t low = offsets[v], high = offsets[v + 1];

@@ -1,4 +1,4 @@
-// Point queries on floats: the distance that a search finds, bit for bit.
+// Point queries on floats, with the bits of the distance that a search finds.
 //
 // A search adds from left to right along a path, and its distance is the least such sum. Sums over
 // shortcuts are added in another order, so a walk is off by rounding and cannot tell which of
@@ -265,8 +265,8 @@ void exact_pairs(const MetricView& view, const ConstArray& edge_weights, double 
   });
 }
 
-// The edges of a path of the exact distance; None if there is none, False if the query was given
-// up.
+// Returns the edges of a path of the exact distance; None if there is none, False if the query was
+// abandoned.
 nb::object exact_path(const MetricView& view, const ConstArray& edge_weights, double least,
                       int64_t source, int64_t target) {
   std::vector<int32_t> edges;

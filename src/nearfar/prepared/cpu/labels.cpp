@@ -70,7 +70,7 @@ nb::tuple ancestry(const ArcsView& view) {
   return arrays(std::move(flat), std::move(above));
 }
 
-// Depth of the lowest common ancestor of two labels, -1 if there is none.
+// Returns the depth of the lowest common ancestor of two labels, -1 if there is none.
 template <class Value>
 int32_t common_depth(const Arcs& arcs, const TreeLabels<Value>& labels, int32_t a, int32_t b) {
   const Ancestry of_a = labels.ancestry[a], of_b = labels.ancestry[b];
@@ -100,7 +100,7 @@ class PairsAhead {
     for (std::size_t i = first; i < first + kRows; ++i) rows(i);
   }
 
-  // The number of values at the start of the rows of pair i that belong to common ancestors.
+  // Returns the number of leading values in the rows of pair i that belong to common ancestors.
   int32_t next(std::size_t i) {
     const int32_t prefix = prefix_[i % kRows];
     vertices(i + kVertices);
@@ -122,7 +122,7 @@ class PairsAhead {
     if (i >= last_) return;
     const int32_t prefix = common_depth(arcs_, labels_, from_[i], to_[i]) + 1;
     prefix_[i % kRows] = prefix;
-    const Value* up = labels_.up + labels_.offset[from_[i]];  // of compact labels perhaps another's
+    const Value* up = labels_.up + labels_.offset[from_[i]];  // another vertex's in compact labels
     const Value* down = labels_.down + labels_.offset[to_[i]];
     constexpr int32_t kLine = 64 / sizeof(Value), kMost = 16 * kLine;
     for (int32_t d = 0; d < std::min(prefix, kMost); d += kLine) {
@@ -139,7 +139,7 @@ class PairsAhead {
   int32_t prefix_[kRows];
 };
 
-// The rows of one direction, of vertices without a stored one too.
+// Rows of one direction, also for vertices without a stored one.
 template <class Value>
 class AnyRow {
  public:
@@ -151,7 +151,7 @@ class AnyRow {
         way_(at(arcs.height), far<Value>()),
         made_(at(arcs.height) + 16) {}
 
-  // The first `count` values of the row of v.
+  // Returns the first `count` values of the row of v.
   const Value* operator()(int32_t v, int32_t count) {
     return stored(v) ? rows_ + offset_[v] : make(v, count);
   }
@@ -159,7 +159,7 @@ class AnyRow {
  private:
   bool stored(int32_t v) const { return offset_[v] != offset_[v + 1]; }
 
-  // A walk up to the first ancestor that has a row; then the rows that its arcs lead to.
+  // Walks up to the first ancestor that has a row, then merges the rows to which the arcs lead.
   const Value* make(int32_t v, int32_t count) {
     int32_t top = v;
     while (top >= 0 && !stored(top)) top = arcs_.parent[top];
@@ -199,7 +199,7 @@ class AnyRow {
   const Upward<Value>& up_;
   const int64_t* const offset_;
   const Value* const rows_;
-  std::vector<Value> way_;  // by depth, of the walk and of what its arcs lead to; far in between
+  std::vector<Value> way_;  // by depth, along the walk and at the ends of its arcs; far() elsewhere
   std::vector<Value> made_;
   std::vector<int32_t> heads_;
 };

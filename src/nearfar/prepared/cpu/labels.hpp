@@ -15,14 +15,14 @@ struct Ancestry {
 };
 
 // Rows of depth + 1 values; row v starts at offset[v]. In compact labels a vertex with few others
-// below it has no row, which is made when a pair asks for it.
+// below it has no row; queries compute it.
 template <class Value>
 struct TreeLabels {
   const int64_t* offset = nullptr;     // shape (n + 1,)
   const Ancestry* ancestry = nullptr;  // shape (n,)
   const int32_t* above = nullptr;  // shape (n + 2,): depth above the path that is mapped to a node
   const Value* up = nullptr;       // [d]: shortest path from v up to its ancestor at depth d
-  const Value* down = nullptr;     // [d]: and from that ancestor down to v
+  const Value* down = nullptr;     // [d]: shortest path from that ancestor down to v
 };
 
 #define NEARFAR_DECLARE_LABELS(level)                                                              \

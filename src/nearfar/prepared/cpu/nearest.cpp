@@ -33,7 +33,7 @@ class Lists {
   const Entry* of(int32_t v) const { return entries_.data() + int64_t{v} * k_; }
   Entry* of(int32_t v) { return entries_.data() + int64_t{v} * k_; }
 
-  // Returns whether the entry was inserted; if not, no farther one would be.
+  // Returns whether the entry was inserted; if not, no farther entry would be.
   bool put(int32_t v, const Entry& entry) {
     Entry* list = of(v);
     int32_t& size = size_[at(v)];
@@ -95,8 +95,8 @@ void fill(const Metric<Value>& metric, const std::vector<int32_t>& places, Lists
   }
 }
 
-// Row v of `distances` and `found` is for vertex v, padded with unreached and -1; `found` has place
-// numbers.
+// Fills row v of `distances` and `found` for each vertex v, padded with unreached and -1; `found`
+// has place numbers.
 void nearest(const MetricView& view, const Ids& places, int64_t k, const Array& distances,
              const Array& found) {
   view.visit([&](const auto& metric) {

@@ -1,19 +1,19 @@
-// Alternatives to a shortest path that are worth taking, over vertices of separators.
+// Alternative routes: paths other than the shortest one that are worth taking, through vertices of
+// separators.
 //
-// Both search spaces of a pair are paths to the root, and what they have in common are separators
-// between the ends: the ways over these are where alternatives are found (Abraham, Delling,
-// Goldberg and Werneck 2013, on hierarchies; Bacherle, Blaesius and Zuendorf 2025, on separators).
-// A pass down the tree corrects the spaces, so that the lengths of all ways over one of its labels
-// are exact before any is looked at. Where these are too few, ways over several follow, by a fan of
-// distances from each label that one continues from.
+// Both search spaces of a pair are paths to the root, and their common labels are separators
+// between the ends: alternatives are found among the shortest paths via these labels (Abraham,
+// Delling, Goldberg and Werneck 2013, on hierarchies; Bacherle, Blaesius and Zuendorf 2025, on
+// separators). A pass down the tree corrects the search spaces, so that the length via each label
+// is exact before any path is examined. If too few are admissible, paths via several labels follow,
+// using a fan of distances from each label.
 //
-// Routes overlap in most of their pieces, the ways from a label of a fan, and pieces in most of
-// their shortcuts. Each is opened once: a shortcut into a node, a piece into a list of nodes, which
-// know their weight, their weight in common with the shortest route and a hash of their edges; what
-// is asked about a route is then a sum over a few pieces. A route is admissible if it passes these,
-// in the order of their costs: its length; the length of its detours; what it shares with earlier
-// routes; it is not one of them; around its vertices it is a shortest path; it passes no vertex
-// twice.
+// Routes share most of their pieces (paths from a label of a fan), and pieces most of their
+// shortcuts. Each is unpacked once: a shortcut into a node, a piece into a list of nodes, which
+// store their weight, their weight shared with the shortest route and a hash of their edges. Each
+// test of a route is then a sum over a few pieces. A route is admissible if it passes these tests,
+// cheapest first: its length; the length of its detours; its overlap with earlier routes; it is
+// new; it is a shortest path around each of its vertices; it visits no vertex twice.
 #include <algorithm>
 #include <optional>
 #include <queue>
@@ -33,24 +33,24 @@
 namespace nearfar::prepared {
 namespace {
 
-// Labels over which ways lead, each before those below it: common ancestors of both ends from the
-// root on, which number `common`, and perhaps the others of one end and of the other.
+// Labels via which paths are sought, each before those below it: the `common` common ancestors of
+// both ends from the root on, and optionally the other ancestors of each end.
 struct Chain {
   std::vector<int32_t> labels;
-  int32_t common = 0, first_end = 0;  // one behind the common ones, and those of the first end
+  int32_t common = 0, first_end = 0;  // one past the common labels; one past the first end's
 
   int32_t size() const { return static_cast<int32_t>(labels.size()); }
-  // The place of the ancestor of the label at place i that is at this depth.
+  // Returns the place of the ancestor at `depth` of the label at place i.
   int32_t place(int32_t i, int32_t depth) const {
     return i >= first_end && depth >= common ? depth - common + first_end : depth;
   }
 };
 
-// Shortest ways from a label to those of a chain, or from these to it.
+// Shortest paths from a label to those of a chain, or from these to it.
 template <class Value>
 class Fan {
  public:
-  // `spot`: where the chain has the label, if it does.
+  // `spot`: place of the label in the chain, if any.
   Fan(const Metric<Value>& metric, int32_t label, const Chain& chain, int32_t spot, bool backward)
       : metric_(&metric),
         chain_(&chain),
@@ -71,14 +71,14 @@ class Fan {
     }
     spot_ = spot;
   }
-  // To the label at a place of the chain.
+  // Returns the distance to the label at a place of the chain.
   Value operator[](int32_t i) const { return exact_[at(i)]; }
-  // Number of the opened way to the label at a place; -1 if it is not opened.
+  // Returns the piece for the label at a place; -1 if it is not unpacked.
   int32_t& piece(int32_t i) { return piece_[at(i)]; }
-  // Length over rising labels alone, to a common ancestor.
+  // Returns the length over ascending labels only, to a common ancestor.
   Value climbed(int32_t i) const { return climbed_[at(i)]; }
 
-  // The arcs of a way: towards the fan's label, so forwards only if the fan is backward.
+  // Lists the arcs of a path towards the fan's label: in path order only if the fan is backward.
   void follow(int32_t i, std::vector<Step>& steps) const {
     const Arcs& arcs = metric_->arcs;
     const Upward<Value>& down = returns();
@@ -113,7 +113,7 @@ class Fan {
     return i <= spot && (i >= chain_->first_end) == (spot >= chain_->first_end);
   }
 
-  // From a label to its ancestors; of labels that lead to one the highest counts, as in trace().
+  // Computes distances to the ancestors; ties go to the highest previous label, as in trace().
   void climb(int32_t label) {
     const Arcs& arcs = metric_->arcs;
     const Upward<Value>& up = climbs();
@@ -136,22 +136,22 @@ class Fan {
   bool backward_;
   int32_t spot_ = 0;
   std::vector<Value> climbed_;   // by depth
-  std::vector<int32_t> before_;  // label that leads there
+  std::vector<int32_t> before_;  // previous label on the path
   std::vector<Value> exact_;     // by place
   std::vector<int32_t> piece_;   // by place
 };
 
-// Arcs in one direction, opened down to edges, each once.
+// Directed arcs unpacked down to edges, each once.
 template <class Value>
 class Opened {
  public:
   struct Node {
-    int32_t first = -1, second = -1;  // nodes; of an edge its position, and -1
+    int32_t first = -1, second = -1;  // nodes; position and -1 for an edge
     int32_t end = -1;                 // vertex
-    int32_t count = 1;                // of edges
-    int32_t listed = -1;              // where its edges are listed, if they are
-    bool taken = false;               // an edge of a route found
-    Value weight = 0, best = 0;       // best: of edges on the shortest route
+    int32_t count = 1;                // number of edges
+    int32_t listed = -1;              // position of its list of edges, or -1
+    bool taken = false;               // an edge of an accepted route
+    Value weight = 0, best = 0;       // best: weight of edges on the shortest route
     uint64_t hash = 0;                // a sum over edges
     bool is_edge() const { return second < 0; }
   };
@@ -162,11 +162,11 @@ class Opened {
   const Node& operator[](int32_t i) const { return nodes_[at(i)]; }
   Node& operator[](int32_t i) { return nodes_[at(i)]; }
 
-  // The nodes of some arcs.
+  // Creates the nodes of some arcs.
   void open(const std::vector<Step>& steps, std::vector<int32_t>& out) {
     const std::size_t before = nodes_.size();
     for (const Step& step : steps) out.push_back(find(step.arc, step.down));
-    // In the order in which they turn up, so that memory is asked for ahead.
+    // Nodes are opened in order of discovery, so that memory can be prefetched.
     for (std::size_t i = before; i < nodes_.size(); ++i) {
       const auto [arc, down] = arcs_[i];
       Origin from = origin_of(arc, down);
@@ -183,7 +183,7 @@ class Opened {
     for (std::size_t i = before; i < nodes_.size(); ++i) sum(static_cast<int32_t>(i));
   }
 
-  // f(node) for each edge below a node, in order.
+  // Calls f(node) for each edge below a node, in order.
   template <class F>
   void edges(int32_t i, F&& f) {
     std::size_t waiting = 0;
@@ -204,7 +204,7 @@ class Opened {
   struct Edge {
     int32_t position, end;
   };
-  // The edges below a node, listed at its first call.
+  // Returns the edges below a node, listed on the first call.
   std::span<const Edge> list(int32_t i) {
     Node& node = nodes_[at(i)];
     if (node.listed < 0) {
@@ -214,7 +214,7 @@ class Opened {
     return {listed_.data() + node.listed, at(node.count)};
   }
 
-  // Marks the nodes so far, all on the shortest route.
+  // Marks the existing nodes, which are all on the shortest route.
   void mark_best() {
     for (Node& node : nodes_) node.best = node.weight;
   }
@@ -262,7 +262,7 @@ class Opened {
     return x ^ (x >> 31);
   }
 
-  // Sums up a node and those below it that are not yet: a node with an end is.
+  // Sums a node and those below it that have no sum; a node with an end has one.
   void sum(int32_t root) {
     stack_.assign(1, root);
     while (!stack_.empty()) {
@@ -318,7 +318,8 @@ class Routes {
         opened_(metric, origin, heads),
         space_(arcs_.height) {}
 
-  // Between two different labels: the shortest first, then by length; none without a path.
+  // Finds routes between two different labels, the shortest first, then by length; none without a
+  // path.
   std::vector<Found>& find(int32_t source, int32_t target) {
     const int32_t top = common_ancestor(arcs_, source, target);
     if (top < 0) return found_;
@@ -342,20 +343,19 @@ class Routes {
 
  private:
   using Node = typename Opened<Value>::Node;
-  // A way from or to a label of a fan, opened.
+  // An unpacked path from or to a label of a fan.
   struct Piece {
     std::size_t begin, end;  // in nodes_
     Value weight = 0, best = 0;
     uint64_t hash = 0;
-    std::size_t count = 0;  // of edges
+    std::size_t count = 0;  // number of edges
   };
   struct Via {
     Value length;
     int32_t place;
   };
 
-  // Around the ends only what shares nearly everything differs: those labels count where routes
-  // may share all.
+  // Builds the chain, with labels of the ends only if routes may share nearly everything.
   void make_chain(int32_t top, int32_t source, int32_t target) {
     auto& labels = chain_.labels;
     const auto add = [&](int32_t v, int32_t stop) {
@@ -374,7 +374,7 @@ class Routes {
     return static_cast<int64_t>(found_.size()) < wanted_.routes && tries_ < wanted_.tries;
   }
 
-  // The way over the common ancestor that a walk would choose.
+  // Adds the path via the common ancestor that a walk chooses.
   bool shortest() {
     Value best = far<Value>();
     int32_t meeting = -1;
@@ -393,7 +393,7 @@ class Routes {
     return true;
   }
 
-  // Ways over one common ancestor, the shortest first; of ways of one length one.
+  // Tries paths via one common ancestor, the shortest first, one of each length.
   void over_one() {
     for (int32_t i = chain_.size(); i-- > 0;) {
       const Value f = (*from_)[i], b = (*to_)[i];
@@ -411,21 +411,21 @@ class Routes {
     }
   }
 
-  // Ways over several labels, the shortest first: none is shorter than the way without its last.
-  // What was no route over two and more is not continued.
+  // Tries paths via several labels, the shortest first; none is shorter than the path without its
+  // last label. Rejected paths via two or more labels are not extended.
   void over_several() {
     struct Way {
-      int32_t place, before;  // its last label, and the way as far as the one before
+      int32_t place, before;  // last label, and the path up to the previous one
     };
     std::vector<Way> ways;
-    using Entry = std::pair<Value, int32_t>;  // length, way
+    using Entry = std::pair<Value, int32_t>;  // length, path
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     const auto add = [&](Value length, int32_t place, int32_t before) {
       queue.push({length, static_cast<int32_t>(ways.size())});
       ways.push_back({place, before});
     };
     for (const auto& [length, place] : vias_) add(length, place, -1);
-    std::vector<int32_t> places, lasts;  // of ways of one length and one last label one
+    std::vector<int32_t> places, lasts;  // one path per length and last label
     for (Value before = far<Value>(); !queue.empty() && wants_more();) {
       const auto [whole, current] = queue.top();
       queue.pop();
@@ -449,7 +449,7 @@ class Routes {
         if (is_far(static_cast<Value>(as_far + between)) || is_far(length) ||
             static_cast<double>(length) > most())
           continue;
-        // Else it leads over one of them anyway.
+        // Otherwise it passes one of them anyway.
         if (previous[v] + between > previous[w] && between + rest > (*to_)[v])
           add(length, w, current);
       }
@@ -461,7 +461,7 @@ class Routes {
         .first->second;
   }
 
-  // Tries the way over some labels; whether it is a new route.
+  // Tries the path via some labels; returns whether it is a new route.
   bool over(const std::vector<int32_t>& places, Value length) {
     ++tries_;
     way_.clear();
@@ -480,7 +480,7 @@ class Routes {
     return true;
   }
 
-  // The number of the way to or from the label at a place, opened at the first call.
+  // Returns the piece to or from the label at a place, unpacked on the first call.
   int32_t opened(Fan<Value>& fan, int32_t place) {
     int32_t& number = fan.piece(place);
     if (number >= 0) return number;
@@ -504,7 +504,7 @@ class Routes {
       piece.count += at(node.count);
     }
   }
-  // f(node) for the nodes of way_, in order, until it returns true.
+  // Calls f(node) for the nodes of way_, in order, until it returns true.
   template <class F>
   bool any_node(F&& f) {
     for (const int32_t number : way_) {
@@ -514,7 +514,7 @@ class Routes {
     }
     return false;
   }
-  // f(node) for the edges of way_.
+  // Calls f(node) for the edges of way_.
   template <class F>
   void each_edge(F&& f) {
     any_node([&](int32_t i) {
@@ -523,7 +523,7 @@ class Routes {
     });
   }
 
-  // Whether way_ is a new route; lengths_ are those as far as its vertices.
+  // Whether way_ is a new route; lengths_ are the distances to its vertices.
   bool is_admissible(Value length) {
     interrupt_.poll(at(arcs_.height) * 8);
     const auto total = static_cast<double>(length);
@@ -584,7 +584,7 @@ class Routes {
     });
     return found;
   }
-  // The last vertex of way_ at most so far along.
+  // Returns the last vertex of way_ at distance `most` or less.
   Place vertex_before(double most) {
     Place place{source_, 0};
     Value along = 0;
@@ -599,7 +599,7 @@ class Routes {
     place.along = static_cast<double>(along);
     return place;
   }
-  // The first vertex of way_ at least so far along, or its end.
+  // Returns the first vertex of way_ at distance `least` or more, or its end.
   Place vertex_after(double least) {
     Place place{target_, 0};
     Value along = 0;
@@ -675,20 +675,20 @@ class Routes {
   std::vector<Via> vias_;
   int64_t tries_ = 0;
   std::vector<Found> found_;
-  std::vector<int32_t> edges_;                   // of the routes found, one after another
-  std::unordered_set<uint64_t> hashes_;          // of the routes found
-  std::unordered_map<int32_t, int32_t> places_;  // of common ancestors, by vertex
-  std::vector<uint8_t> passed_;                  // places of those on routes found
+  std::vector<int32_t> edges_;                   // edges of the routes found, concatenated
+  std::unordered_set<uint64_t> hashes_;          // hashes of the routes found
+  std::unordered_map<int32_t, int32_t> places_;  // places of common ancestors, by vertex
+  std::vector<uint8_t> passed_;                  // common ancestors on routes found, by place
   std::unordered_map<uint64_t, double> distances_;
   std::vector<Piece> pieces_;
-  std::vector<int32_t> way_;           // pieces of the route in question
-  std::vector<int32_t> nodes_, seen_;  // nodes of pieces; slots of vertices passed
+  std::vector<int32_t> way_;           // pieces of the current route
+  std::vector<int32_t> nodes_, seen_;  // nodes of pieces; slots of visited vertices
   std::vector<Value> lengths_;
   std::vector<Step> steps_;
 };
 
-// (offsets, edges, lengths) of the shortest route and alternatives, in units of the weights; None
-// without a path. The ends are different vertices.
+// Returns (offsets, edges, lengths) of the shortest route and alternatives, in units of the
+// weights; None without a path. The ends must differ.
 nb::object routes(const Walks& walks, const Ints& origin, const Ints& heads, int64_t source,
                   int64_t target, const Wanted& wanted) {
   std::vector<int64_t> offsets{0}, edges;

@@ -95,8 +95,8 @@ void rows(const Metric<Value>& metric, const SweepPlan<Value>& plan, const int32
   });
 }
 
-// Distances from every source to every target, or to all vertices. `lanes` 0 chooses the number of
-// lanes; returns the number used.
+// Computes distances from every source to every target, or to all vertices. `lanes` 0 chooses the
+// number of lanes; returns the number used.
 int distances(const MetricView& view, const Ids& sources, const std::optional<Ids>& targets,
               const Array& out, int lanes, int threads) {
   view.visit([&](const auto& metric) {

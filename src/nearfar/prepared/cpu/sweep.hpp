@@ -23,11 +23,11 @@ struct SweepPlan {
 // Memory of one worker. The `lanes` values of one label are adjacent.
 template <class Value>
 struct SweepState {
-  Value* path = nullptr;       // height * lanes: distances of the labels on the path to the root
+  Value* path = nullptr;       // height * lanes: distances on the path to the root
   Value* space = nullptr;      // height: one source's upward search space
   int32_t* place = nullptr;    // shape (n,), -1: which labels have initial values of their own
   Value* started = nullptr;    // their values, height * lanes * lanes at most
-  int32_t* touched = nullptr;  // the labels that `place` refers to; as many
+  int32_t* touched = nullptr;  // labels to which `place` refers
   Value* rows = nullptr;  // count * lanes: the result, by vertex, or by entry of a plan with labels
 };
 

@@ -102,7 +102,8 @@ void sweep_lanes(const Metric<Value>& metric, const SweepPlan<Value>& plan, cons
 
 namespace {
 
-// Four columns of four lanes, transposed in registers if values are results without conversion.
+// Copies four columns of four lanes, transposed in registers if values are results without
+// conversion.
 template <class Value, class Out, int kLanes>
 NEARFAR_INLINE void tile(const Value* const* from, int lane, Out* const* rows, int64_t column,
                          double step) {

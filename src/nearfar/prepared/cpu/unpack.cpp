@@ -1,14 +1,14 @@
-// Paths: the walk once more with what led where, and every shortcut replaced by its two sides until
+// Paths: the arcs of a walk are traced back, and every shortcut is replaced by its two sides until
 // only edges are left.
 //
-// An arc weighs as much as its lightest edge, or as the two sides of a lower triangle. Which, is
-// looked up in `origin`: found for all arcs the first time that a path is asked for, by going
-// through the triangles as customization does and comparing. The numbers are compared for
-// equality: an arc's weight was computed as the very sum that it is compared with, floats included.
+// An arc weighs as much as its lightest edge, or as the two sides of a lower triangle. `origin`
+// says which: it is computed for all arcs on the first request for a path, by visiting the
+// triangles as customization does. Weights are compared for equality, floats included, because an
+// arc's weight was computed as the same sum.
 //
-// Shortcuts are opened in the order in which they turn up, not from the first to the last of the
-// path: what one leads to is then fetched while others are opened, and an origin is a visit to
-// memory. A list keeps the edges in the order of the path.
+// Shortcuts are unpacked in order of discovery, not of the path: the next ones are prefetched while
+// others are unpacked, because each origin is a cache miss. A list keeps the edges in the order of
+// the path.
 #include "prepared/cpu/unpack.hpp"
 
 #include <algorithm>
@@ -89,7 +89,8 @@ class Unpacker {
            const int32_t* heads)
       : metric_(metric), rows_(rows), arcs_(metric.arcs), origin_(origin), heads_(heads) {}
 
-  // The edges of a shortest path between two labels, in order, and its length; far() without one.
+  // Returns the length of a shortest path between two labels and its edges in order; far() without
+  // a path.
   Value find(int32_t source, int32_t target, std::vector<int32_t>& edges) {
     if (source == target) return 0;
     WalkSpace<Value> space(arcs_.height);
@@ -109,13 +110,13 @@ class Unpacker {
     return origin_[metric_.sides == 1 ? step.arc : 2 * step.arc + step.down];
   }
 
-  // From steps over arcs to edges.
+  // Replaces arcs by edges.
   void open(std::vector<int32_t>& edges) {
     struct Place {
       int32_t next, edge;
     };
     constexpr int32_t kEnd = -1;
-    std::vector<Place> list;  // of the path as far as it is known, not in its order
+    std::vector<Place> list;  // known parts of the path, in any order
     list.reserve(1024);
     steps_.reserve(2048);
     for (Step& step : steps_) {
@@ -150,7 +151,7 @@ class Unpacker {
   const WalkRows<Value>& rows_;
   const Arcs& arcs_;
   const Origin* origin_;
-  const int32_t* heads_;  // of the edges, if they are wanted
+  const int32_t* heads_;  // heads of the edges, if requested
   std::vector<int32_t> path_;
   std::vector<Step> steps_;
 };
@@ -170,7 +171,7 @@ void origins(const MetricView& view, const ConstArray& edge_weights, const Array
   });
 }
 
-// How many edges each arc stands for; the arcs of a lower label come first.
+// Counts the edges that each arc represents; arcs of lower labels come first.
 void path_lengths(const Ints& origin, int sides,
                   const nb::ndarray<int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>& out) {
   if (origin.size() != 2 * out.size() || (sides != 1 && sides != 2))
@@ -186,14 +187,13 @@ void path_lengths(const Ints& origin, int sides,
   }
 }
 
-// The edges of a walk from a vertex without the cycles in it: from each vertex on as it was left
-// last.
+// Returns the edges of a walk without its cycles: each vertex continues with its last step.
 Owned<int32_t> simple_path(const Ints& edges, const Ints& heads, int32_t source) {
   const std::size_t count = edges.size();
   std::size_t slots = 16;
   while (slots < 2 * (count + 1)) slots *= 2;
   struct Visit {
-    int32_t vertex = -1, left = 0;  // the step by which it was left last
+    int32_t vertex = -1, left = 0;  // the last step from the vertex
   };
   std::vector<Visit> visits(slots);
   const auto visit = [&](int32_t vertex) -> Visit& {
@@ -213,8 +213,8 @@ Owned<int32_t> simple_path(const Ints& edges, const Ints& heads, int32_t source)
   return as_numpy(std::move(kept));
 }
 
-// (edges, vertices, length) of a shortest path, or None. Vertices only with the edges' `heads`, the
-// length only where it fits the dtype of `like`.
+// Returns (edges, vertices, length) of a shortest path, or None; vertices only with the edges'
+// `heads`, the length only if it fits the dtype of `like`.
 nb::object path(const Walks& walks, const Ints& origin, int64_t source, int64_t target,
                 const std::optional<Ints>& heads, const nb::dlpack::dtype& type) {
   nb::object found = nb::none();

@@ -1,4 +1,4 @@
-// Where arcs have their weights from, and which arcs a walk followed.
+// Origins of the weights of arcs, and the arcs that a walk followed.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,10 @@
 
 namespace nearfar::prepared {
 
-// Where an arc has its weight from: the two arcs that replace it, the first of them followed down
-// and the second up, or edges. With two values per arc there is one for each direction, edges being
-// {~edge, -1}. With one, both directions have theirs from the same place: a way down takes the arcs
-// in exchanged roles, and edges are {~edge up, ~edge down}. Of several edges the first counts, of
-// triangles the lowest.
+// Origin of an arc's weight: the two arcs that replace it, the first followed down and the second
+// up, or edges. With two values per arc there is one origin per direction, and edges are {~edge,
+// -1}. With one, both directions share it: a downward step uses the arcs in exchanged roles, and
+// edges are {~edge up, ~edge down}. Ties go to the first edge and the lowest triangle.
 struct Origin {
   int32_t down, up;
 };
@@ -24,10 +23,10 @@ constexpr int32_t kNowhere = std::numeric_limits<int32_t>::min();
 struct Step {
   int64_t arc;
   bool down;          // from its upper to its lower end
-  int32_t place = 0;  // on the path
+  int32_t place = 0;  // position on the path
 };
 
-// Which of the arcs [from, end) leads to `depth`; -1 if none does.
+// Returns the arc in [from, end) that leads to `depth`, or -1.
 inline int64_t arc_to(const int32_t* depths, int64_t from, int64_t end, int32_t depth) {
   int64_t length = end - from;
   if (length == 0) return -1;
@@ -39,14 +38,14 @@ inline int64_t arc_to(const int32_t* depths, int64_t from, int64_t end, int32_t 
   return depths[from] == depth ? from : -1;
 }
 
-// Adds the arcs from the label at depth `meeting` down to `v`, in this order. What led where, the
-// walk did not write down: nearly none of it is on the path. An arc that can have led to a label
-// explains its distance to the last bit. `path` is working space.
+// Appends the arcs from the label at depth `meeting` down to `v`, in this order. The walk recorded
+// no predecessors, because few are needed: a predecessor is an arc whose sum equals the distance
+// bit for bit. `path` is working space.
 template <class Value>
 void trace(const Metric<Value>& metric, const Upward<Value>& up, int32_t v, const Value* space,
            int32_t meeting, bool down, std::vector<int32_t>& path, std::vector<Step>& steps) {
   const Arcs& arcs = metric.arcs;
-  path.clear();  // labels by falling depth
+  path.clear();  // labels by descending depth
   for (int32_t a = v; arcs.depth[a] > meeting; a = arcs.parent[a]) path.push_back(a);
   int32_t to = meeting;
   for (std::size_t i = path.size(); i-- > 0;) {

@@ -69,7 +69,8 @@ void distances_of_pairs(const Walks& walks, const Ids& sources, const Ids& targe
   });
 }
 
-// The distance of one pair as a number of Python, or None where there is none in the graph's dtype.
+// Returns the distance of one pair as a Python number, or None if the graph's dtype has no such
+// value.
 nb::object distance_of_pair(const Walks& walks, int64_t source, int64_t target,
                             const nb::dlpack::dtype& type) {
   nb::object number = nb::none();

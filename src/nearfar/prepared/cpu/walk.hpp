@@ -9,7 +9,7 @@
 
 namespace nearfar::prepared {
 
-// The lowest label whose subtree holds both, or -1.
+// Returns the lowest label whose subtree holds both, or -1.
 inline int32_t common_ancestor(const Arcs& arcs, int32_t a, int32_t b) {
   const int32_t least = a < b ? a : b;
   int32_t v = a < b ? b : a;
@@ -17,28 +17,28 @@ inline int32_t common_ancestor(const Arcs& arcs, int32_t a, int32_t b) {
   return v;
 }
 
-// Some labels' arcs of one direction by windows of slots next to each other, with a bit for each
-// slot that an arc leads to. See walks.hpp.
+// Arcs of some labels in one direction, stored as windows of adjacent slots with a bit per slot
+// that has an arc. See walks.hpp.
 template <class Value>
 struct Windows {
   static constexpr int kSlots = 64 / sizeof(Value);
   struct Word {
-    uint64_t labels = 0;  // which of 64 have a row here
-    int32_t rows = 0;     // before these
+    uint64_t labels = 0;  // labels of 64 that have a row
+    int32_t rows = 0;     // rows before these
   };
   struct Row {
-    int32_t window = 0, weight = 0;  // the first of each
+    int32_t window = 0, weight = 0;  // first window and first weight
   };
   struct Window {
-    uint16_t at;     // depth of its first slot, in windows
-    uint16_t slots;  // those with an arc
+    uint16_t at;     // depth of the first slot, in windows
+    uint16_t slots;  // slots with an arc
   };
   const Word* words = nullptr;
-  const Row* rows = nullptr;  // and one behind the last
+  const Row* rows = nullptr;  // and one past the last
   const Window* windows = nullptr;
-  const Value* weights = nullptr;  // of the arcs, and kSlots more
+  const Value* weights = nullptr;  // weights of the arcs, and kSlots more
 
-  // The row of a label; -1 if it has none.
+  // Returns the row of a label, or -1.
   int32_t row(int32_t v) const {
     const Word& word = words[v >> 6];
     const uint64_t bit = uint64_t{1} << (v & 63);

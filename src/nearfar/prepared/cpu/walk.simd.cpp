@@ -2,9 +2,9 @@
 //
 // All arcs of a label lead to its ancestors, so the search space of a vertex is its path to the
 // root, and going along it in order settles every label when it is reached: no queue, and the
-// distances so far are an array indexed by depth. The two walks meet at a common ancestor. Up to
-// the lowest one each goes its own way; from there on both are at the same label, and a label as
-// far as the best meeting so far cannot improve it. Dibbelt, Strasser and Wagner 2016, section 8.2
+// distances so far are an array indexed by depth. The two walks meet at a common ancestor. Below
+// the lowest one their paths differ; above it both visit the same labels, and a label as far as the
+// best meeting so far cannot improve it. Dibbelt, Strasser and Wagner 2016, section 8.2
 // ("elimination tree query").
 #include "prepared/cpu/walk.hpp"
 
@@ -50,7 +50,7 @@ NEARFAR_INLINE void relax_window(const Value* weight, uint32_t slots, Value d, V
 #endif
 }
 
-// The same over the windows of labels that have them.
+// Relaxes the windows of a label that has them.
 template <class Value>
 NEARFAR_INLINE void relax(const Upward<Value>& arcs, const Windows<Value>& windows, int32_t v,
                           Value d, Value* space) {
@@ -72,7 +72,7 @@ NEARFAR_INLINE void start(const Arcs& arcs, int32_t from, Value* space) {
   space[depth] = 0;
 }
 
-// From v up to `stop`, which is not relaxed; `to_relax` calls relax().
+// Walks from v up to `stop`, which is not relaxed; `to_relax` calls relax().
 template <class Value, class Relax>
 NEARFAR_INLINE void climb(const Arcs& arcs, int32_t v, int32_t stop, Value* space,
                           Relax&& to_relax) {

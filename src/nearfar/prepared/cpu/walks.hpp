@@ -1,10 +1,11 @@
-// What walks read besides the arcs: the rows of labels that have many arcs, once more, as windows.
+// Windows: second copies of the rows of labels with many arcs, which walks read instead of the
+// arcs.
 //
-// A walk spends its time on the separators above a pair, a few hundred labels of a country with
-// dozens of arcs each, most of them to ancestors next to each other. A window of 64 bytes of slots
-// takes one step however many of its arcs pruning has left, without a branch for each, and the
-// depths take two bits of memory per slot instead of four bytes per arc. Few labels have so many
-// arcs: their rows are a tenth of all arcs.
+// A walk spends its time on the separators above a pair: a few hundred labels on a country's roads,
+// with dozens of arcs each, most of them to adjacent ancestors. A window of 64 bytes of slots takes
+// one step without a branch per arc, however many arcs pruning has left, and a slot's depth takes
+// two bits instead of four bytes per arc. Few labels have so many arcs: their rows are a tenth of
+// all arcs.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 
 namespace nearfar::prepared {
 
-// Memory in which the vectors of windows are lines of the cache.
+// Allocator that aligns the vectors of windows to cache lines.
 template <class T>
 struct InLines {
   using value_type = T;
@@ -64,8 +65,8 @@ class OwnedWindows {
   using View = Windows<Value>;
   using Word = typename View::Word;
   static constexpr int kSlots = View::kSlots;
-  static constexpr int kLeast = 8;               // arcs of a row
-  static constexpr int kHighest = kSlots << 16;  // tree whose depths fit `at`
+  static constexpr int kLeast = 8;               // least arcs of a row
+  static constexpr int kHighest = kSlots << 16;  // greatest height whose depths fit `at`
 
   std::vector<Word> words_;
   std::vector<typename View::Row> rows_;
@@ -86,7 +87,7 @@ class WalkSpace {
   LineVector<Value> values_;
 };
 
-// A customized tree and the rows of its walks, as Python hands them over.
+// A customized tree and the rows of its walks, for Python.
 class Walks {
  public:
   explicit Walks(const MetricView& metric) : metric_(metric) {
@@ -96,7 +97,7 @@ class Walks {
       rows_ = Both<Value>{{m.arcs, m.up}, {m.arcs, m.down}};
     });
   }
-  // f(metric, rows)
+  // Calls f(metric, rows).
   template <class F>
   void visit(F&& f) const {
     metric_.visit([&](const auto& m) {

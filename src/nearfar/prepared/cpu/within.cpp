@@ -74,11 +74,11 @@ class Within {
   const Metric<Value>& metric_;
   const Arcs& arcs_;
   const Value limit_;
-  std::vector<Value> climbed_, distance_;  // by depth: from below, and of the current label
+  std::vector<Value> climbed_, distance_;  // by depth: over ascending labels; final
 };
 
 // Computes rows of `out`, unreached beyond the limit, which is in steps. Returns false and leaves
-// `out` undefined if one of them reads more than `most` labels: whole sweeps are faster then.
+// `out` undefined if a row reads more than `most` labels, because full sweeps are then faster.
 bool rows_within(const MetricView& view, const Ids& sources, int64_t limit, int64_t most,
                  const Array& out, int threads) {
   std::atomic<bool> few{true};

@@ -1,8 +1,9 @@
-// Order of the sources in columns, where rows are written tile by tile (tiles.cuh).
+// Order of the sources in columns if rows are written tile by tile (tiles.cuh).
 //
-// Memory is written in sectors of 32 bytes, rows begin at any byte, and rows that are kApart apart begin at the same offset
-// within a sector. The COLUMNS adjacent columns of a thread are therefore sources kApart apart: of each 32 * COLUMNS sources,
-// the u-th thread has u % kApart + kApart * (COLUMNS * (u / kApart) + i).
+// Memory is written in sectors of 32 bytes, rows begin at any byte, and rows that are kApart apart
+// begin at the same offset within a sector. The COLUMNS adjacent columns of a thread are therefore
+// sources kApart apart: of each 32 * COLUMNS sources, the u-th thread has u % kApart + kApart *
+// (COLUMNS * (u / kApart) + i).
 #pragma once
 
 constexpr int kApart = 8;

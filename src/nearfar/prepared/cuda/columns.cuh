@@ -1,4 +1,5 @@
-// The columns of one thread of a sweep: COLUMNS distances side by side, loaded and stored by one instruction.
+// The columns of one thread of a sweep: COLUMNS adjacent distances, loaded and stored by one
+// instruction.
 // requires: prepared/cuda/values.cuh
 #pragma once
 
@@ -38,7 +39,7 @@ __device__ __forceinline__ void put(Columns* to, const Columns& x) {
   both.columns = x;
   *reinterpret_cast<word_t*>(to) = both.word;
 }
-// The same for memory that is not read soon, past the caches.
+// The same for memory that is not read soon, bypassing the caches.
 __device__ __forceinline__ void put_past(Columns* to, const Columns& x) {
   ColumnsWord both;
   both.columns = x;
@@ -50,7 +51,7 @@ __device__ __forceinline__ Columns all_far() {
   for (int i = 0; i < COLUMNS; ++i) x.x[i] = far_value();
   return x;
 }
-// The lesser of `best` and the path over `from`.
+// Returns the lesser of `best` and the path over `from`.
 __device__ __forceinline__ Columns over(const Columns& from, value_t way, Columns best) {
 #pragma unroll
   for (int i = 0; i < COLUMNS; ++i) best.x[i] = add_min(from.x[i], way, best.x[i]);

@@ -36,7 +36,7 @@ struct Far<double> {
 };
 __device__ __forceinline__ value_t far_value() { return Far<value_t>::value(); }
 
-// The lesser of `best` and `from` + `way`; one instruction on Hopper for 32-bit integers.
+// Returns the lesser of `best` and `from` + `way`; one instruction on Hopper for 32-bit integers.
 template <class T>
 __device__ __forceinline__ T add_min(T from, T way, T best) {
   const T sum = from + way;
@@ -46,8 +46,8 @@ __device__ __forceinline__ uint32 add_min(uint32 from, uint32 way, uint32 best) 
   return __viaddmin_u32(from, way, best);
 }
 
-// A distance in the type of the graph's weights; "no path" where it does not fit. Steps are rounded once, to the type of
-// the answer: multiplying by a power of two does not round.
+// Returns a distance in the type of the graph's weights, or "no path" if it does not fit. Steps are
+// rounded once, to the type of the answer: multiplying by a power of two does not round.
 template <class Out, class Value>
 struct Distance {
   __device__ static __forceinline__ Out of(Value x, double) { return static_cast<Out>(x); }

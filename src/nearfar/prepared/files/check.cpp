@@ -5,7 +5,7 @@
 // labels, subtrees are intervals. Then each label, on several workers: its arcs lead to its own
 // ancestors, and all but the one to its parent are arcs of the parent too (so every lower triangle
 // is complete); each lower arc ends at the label and starts at the label it names; each edge is
-// stored where its ends require. Linear in arcs and edges but for searches in short sorted rows.
+// stored where its ends require. Linear in arcs and edges except for searches in short sorted rows.
 #include <nanobind/stl/string.h>
 
 #include <algorithm>

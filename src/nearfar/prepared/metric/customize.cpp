@@ -46,7 +46,7 @@ class WorkerRows {
     }
     return rows;
   }
-  // Rows that are in use.
+  // Provides rows with arbitrary contents.
   PathRows<Value> any(const std::vector<int64_t>& start) {
     if (!block_) {
       block_ = std::make_unique_for_overwrite<int32_t[]>(start.size() + 1);
@@ -69,7 +69,7 @@ std::vector<int64_t> row_starts(int32_t height, int sides) {
   return start;
 }
 
-// Basic customization: a part merges the results of the parts below it for arcs above them, and
+// Basic customization. A part merges the results of the parts below it for arcs above them, and
 // leaves its own to the part above.
 template <class Value, class Weight, int kSides>
 void lower(const ArcsView& view, const Weight* edge_weights, Value* weights, int threads) {
@@ -190,7 +190,7 @@ void arc_blocks(std::size_t n_arcs, int threads, Work&& work) {
                 [&](const auto& each_block, Interrupt&) { each_block(work); });
 }
 
-// Copies the weights; with twice as many values in `out`, each for both directions.
+// Copies the weights; if `out` has twice as many values, each is written for both directions.
 void copied(const ConstArray& weights, const Array& out, int threads) {
   const std::size_t count = weights.size();
   if (out.size() != count && out.size() != 2 * count) throw nb::type_error("out: wrong size");

@@ -23,7 +23,7 @@ constexpr uint8_t kNeeded = 4;
 template <class Value>
 struct PathRows {
   Value* value = nullptr;
-  const int64_t* start = nullptr;  // shape (height,): of the row at each depth, in values
+  const int64_t* start = nullptr;  // shape (height,): start of the row at each depth, in values
   int32_t* block = nullptr;        // scratch: the registers of a row that contain arcs
 };
 // The widest register of any instruction set, in values.

@@ -72,7 +72,7 @@ namespace {
 // Labels with at most this many arcs process their triangles one by one.
 constexpr int64_t kFew = 12;
 
-// The registers of a path row that contain arcs with these depths, in ascending order.
+// Lists the registers of a path row that contain arcs with these depths, in ascending order.
 template <class Value, int kSides>
 NEARFAR_INLINE int blocks_of(const int32_t* depths, int64_t count, int32_t* block) {
   constexpr int kBlock = Lanes<Value>::kCount / kSides;

@@ -27,8 +27,8 @@ struct Lanes {
     return x;
   }
   static NEARFAR_INLINE void store(Value* to, Vector x) { std::memcpy(to, &x, sizeof(x)); }
-  // A store that bypasses the caches; `to` is aligned to the vector's size. stream_end() makes such
-  // stores visible.
+  // Stores past the caches; `to` is aligned to the vector's size. stream_end() makes such stores
+  // visible.
   static NEARFAR_INLINE void stream(Value* to, Vector x) {
 #if defined(__AVX512F__)
     if constexpr (kBytes == 64)
@@ -43,13 +43,13 @@ struct Lanes {
 #endif
     store(to, x);
   }
-  // (pair[0], pair[1 % kSides], pair[0], ...)
+  // Returns (pair[0], pair[1 % kSides], pair[0], ...).
   template <int kSides>
   static NEARFAR_INLINE Vector spread(const Value* pair) {
     if constexpr (kSides == 1) {
       return pair[0] + Vector{};
     } else if constexpr (sizeof(Value) == 4) {
-      // As numbers of twice the size: element by element it is an instruction each.
+      // As numbers of twice the size, because element-wise code takes one instruction per element.
       typedef uint64_t Pairs __attribute__((vector_size(kBytes)));
       uint64_t both;
       std::memcpy(&both, pair, sizeof(both));

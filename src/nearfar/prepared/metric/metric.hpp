@@ -1,5 +1,5 @@
-// A customized tree as queries read it: typed pointers into NumPy arrays. A plain struct, shared by
-// the builds for several instruction sets.
+// A customized tree in the form that queries read: typed pointers into NumPy arrays. A plain
+// struct, shared by the builds for several instruction sets.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Metric {
   const Value* weights = nullptr;  // of all arcs, `sides` each
   int sides = 1;
   bool prunes = true;  // no weight is negative, so a walk may stop at its bound
-  double step = 1;     // what an integer 1 stands for; a power of two
+  double step = 1;     // value of an integer 1; a power of two
 };
 
 }  // namespace nearfar::prepared

@@ -35,7 +35,7 @@ class MetricView {
   AnyMetric metric_;
 };
 
-// The label of each given vertex, after a bounds check.
+// Returns the label of each given vertex, after a bounds check.
 inline std::vector<int32_t> labels_of(const Arcs& arcs, const int64_t* vertices,
                                       std::size_t count) {
   std::vector<int32_t> out(count);

@@ -79,7 +79,7 @@ nb::tuple both_ways(GraphView& view, const Ids& roots) {
   return nb::make_tuple(as_arrays(std::move(out)), as_arrays(std::move(in)));
 }
 
-// The greatest depth in a tree under non-negative weights.
+// Returns the greatest depth in a tree under non-negative weights.
 double greatest_depth(
     const Ints& vertex, const Ints& before, const Ints& edge, int64_t n,
     const nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>& weights) {

@@ -2,8 +2,8 @@
 //
 // Without negative weights integers are unsigned and "no path" is the greatest value of the signed
 // type, as in a search: the sum of two values always fits, and one that is too large never improves
-// anything, so saturation costs nothing. With negative weights they have 64 bits, and half of far()
-// or more means "no path": sums of far() and a negative path stay far above every path.
+// anything, so saturation costs nothing. With negative weights integers have 64 bits, and values of
+// far() / 2 or more mean "no path": sums of far() and a negative path stay far above every path.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ NEARFAR_INLINE bool is_far(Value x) {
     return x >= far<Value>();
 }
 
-// A distance in the type of the graph's weights; unreached if it does not fit. Floats that are
-// summed as integers are a number of steps, rounded once, since a step is a power of two.
+// Returns a distance in the type of the graph's weights; unreached if it does not fit. Floats that
+// are summed as integers are a number of steps, rounded once, since a step is a power of two.
 template <class Weight, class Value>
 NEARFAR_INLINE Weight distance_of(Value x, [[maybe_unused]] double step) {
   if constexpr (std::is_floating_point_v<Value>) {

@@ -1,4 +1,4 @@
-// The arcs of an elimination tree as the loops read them: typed pointers into NumPy arrays.
+// The arcs of an elimination tree in the form that loops read: typed pointers into NumPy arrays.
 //
 // Everything is indexed by label (see symbolic.cpp). The arcs of x lead to ancestors of x, in
 // ascending order of depth; an ancestor is identified by its depth. Weights are arrays of `sides`

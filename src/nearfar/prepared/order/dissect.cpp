@@ -1,5 +1,5 @@
-// Nested dissection without another package: split the graph by a small separator, order the
-// separator last, and do the same with both sides, on all cores.
+// Nested dissection on all cores, without another package: split the graph by a small separator,
+// order the separator last, and repeat with both sides.
 //
 // A cut is found on a coarse image of the piece. Vertices are matched along heavy edges and each
 // pair is merged, level by level, until some hundred are left (Karypis and Kumar 1998). On that
@@ -27,13 +27,13 @@ namespace nearfar::prepared {
 namespace {
 
 constexpr int32_t kLeaf = 128;
-constexpr int32_t kCoarsest = 60;        // vertices on which separators are tried
-constexpr int kCuts = 2;                 // the best of these separators is taken
-constexpr int kTries = 5;                // separators tried there
+constexpr int32_t kCoarsest = 60;        // vertices of the coarsest graph
+constexpr int kCuts = 2;                 // cuts whose separators are compared
+constexpr int kTries = 5;                // cuts tried on the coarsest graph
 constexpr double kMostOfSides = 0.65;    // size of the larger side
 constexpr int32_t kBlock = 8192;         // vertices of a block of a loop over all workers
-constexpr int kPasses = 8;               // over a separator, per level
-constexpr int kRounds = 4;               // of choosing partners, per level
+constexpr int kPasses = 8;               // passes over a separator, per level
+constexpr int kRounds = 4;               // rounds of choosing partners, per level
 constexpr int64_t kShared = 4 * kBlock;  // least vertices of a piece for all workers
 
 uint64_t mixed(uint64_t x) {
@@ -255,7 +255,7 @@ class Cut : public Refined<Cut, int32_t> {
     known_[at(v)] = round_;
     offer(v);
   }
-  // The best vertex to move away from a side, or -1.
+  // Returns the best vertex to move away from a side, or -1.
   int32_t top(Side from) {
     return top_of(from, [&](std::size_t v, int64_t gain) { return gain == gain_[v]; });
   }
@@ -352,7 +352,7 @@ class Separator : public Refined<Separator, Change> {
   void resize(std::size_t n) {
     if (beyond_.size() < n) beyond_.resize(n);
   }
-  // The separator: its former vertices and those pulled into it.
+  // Lists the separator: its former vertices and those pulled into it.
   void end_pass(const Rows&) {
     for (const Change& change : log_)
       if (change.what & kPulled) members.push_back(change.vertex);
@@ -367,7 +367,7 @@ class Separator : public Refined<Separator, Change> {
   void offer(const Rows& graph, int32_t v, Side to) {
     if (moved_[at(v)] != round_) push(to, gain(graph, v, to), v);
   }
-  // The weights of a separator vertex's neighbours on both sides.
+  // Computes the weights of a separator vertex's neighbours on both sides.
   void weigh(const Rows& graph, int32_t v) {
     auto& mine = beyond_[at(v)];
     mine = {0, 0};
@@ -376,7 +376,7 @@ class Separator : public Refined<Separator, Change> {
     offer(graph, v, left);
     offer(graph, v, right);
   }
-  // The best vertex to move to a side, or -1.
+  // Returns the best vertex to move to a side, or -1.
   int32_t top(const Rows& graph, Side to) {
     return top_of(to, [&](std::size_t v, int64_t known) {
       return side[v] == between && known == gain(graph, static_cast<int32_t>(v), to);
@@ -448,8 +448,8 @@ class Separator : public Refined<Separator, Change> {
   std::vector<std::array<int64_t, 2>> beyond_;
 };
 
-// Partner of each vertex, or itself. Two vertices are matched if they choose each other, by edge
-// weight relative to their sizes.
+// Returns the partner of each vertex, or itself. Two vertices are matched if they choose each
+// other, by edge weight relative to their sizes.
 std::vector<int32_t> matching(const Rows& graph, int32_t heaviest, uint64_t seed, Workers workers) {
   const int32_t n = graph.n();
   std::vector<int32_t> mate(at(n), -1), choice(at(n));

@@ -6,9 +6,8 @@
 // Memory order. A worker that finished a part decrements the counter of the part above with acquire
 // and release, and a worker that loads zero with acquire sees the writes of all of them: decrements
 // of one counter form a release sequence. From above, one flag is stored with release. Then the
-// signal gets a new number. A worker that found the part closed either reads that number, which was
-// stored with release after the counter, and checks again, or sleeps on an older number and is
-// woken.
+// signal gets a new number, also with release. A worker that found the part closed either reads the
+// new number and checks again, or sleeps on an older one and is woken.
 #include <algorithm>
 #include <atomic>
 #include <memory>

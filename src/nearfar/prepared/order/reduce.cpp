@@ -17,7 +17,7 @@
 namespace nearfar::prepared {
 namespace {
 
-// Both directions of every edge once, sorted, without self-loops.
+// Returns both directions of every edge once, sorted, without self-loops.
 template <class C>
 OwnedStructure undirected(const C& csr) {
   const auto n = static_cast<std::size_t>(csr.n);
@@ -89,7 +89,7 @@ class Reduction {
     }
   }
 
-  // The remaining vertices, renumbered by `kept`.
+  // Returns the graph of the remaining vertices, renumbered by `kept`.
   OwnedStructure rest(std::vector<int32_t>& kept) const {
     std::vector<int32_t> number(degree_.size(), -1);
     for (std::size_t v = 0; v < degree_.size(); ++v)

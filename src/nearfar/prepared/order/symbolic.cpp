@@ -286,7 +286,7 @@ nb::tuple edges_of_arcs(GraphView& view, const Ints& label, const Ints& depth) {
   return arrays(std::move(first), std::move(edge), std::move(place));
 }
 
-// The edges of each label without some entries, which ascend.
+// Returns the edges of each label without some entries, which ascend.
 nb::tuple without_entries(const Longs& first, const Ints& edge, const Ints& place,
                           const Longs& gone) {
   const std::size_t n = first.size(), all = edge.size(), fewer = gone.size();

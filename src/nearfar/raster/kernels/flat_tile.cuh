@@ -1,12 +1,14 @@
 // A tile of two dimensions, 32 x 32 cells with its halo, relaxed by one warp in shared memory.
 //
-// Lane i holds column i while rows are lowered one after another, and row i while columns are. A ballot tells
-// which lanes of a line fell: the line then waits to lower the next ones, in its direction and back, and the
-// columns (rows) of those lanes wait to lower those beside them. Groups of lines that nothing waits for are left out,
-// so that a front which enters by one side, and a passage of a few cells, cost what they lower; the tile is at
-// its fixed point when nothing waits. Within a group distances pass from line to line in registers.
-// The halo is lowered like the rest but never stored: where it fell, the tile that owns it can be lowered.
-// Races: none within the tile, which one warp owns; `__syncwarp` orders a line's stores before the next loads.
+// Lane i holds column i while rows are lowered one after another, and row i while columns are. A
+// ballot returns the lanes of a line that fell: the line is then pending for the next lines in both
+// directions, and the columns (rows) of those lanes for the adjacent ones. Groups of lines without
+// pending neighbours are skipped, so that a front which enters at one side, or a passage of a few
+// cells, costs only the cells that it lowers. The tile is at its fixed point when nothing is
+// pending. Within a group distances pass from line to line in registers. The halo is lowered like
+// other cells but never stored: if a halo cell fell, its own tile can be lowered.
+// Races: none within the tile, which one warp owns; `__syncwarp` orders a line's stores before the
+// next loads.
 // requires: raster/kernels/steps.cuh
 // requires: cuda/primitives/copy_async.cuh
 #pragma once
@@ -20,16 +22,17 @@ constexpr uint32 kEdge = HALO == 1 ? 1u : 3u;  // the first lines
 constexpr uint32 kEdges = kEdge | kEdge << (kSide - HALO);
 static_assert(SIDE == kSide - 2 * HALO && DEPTH == 1, "a warp holds the tile with its halo");
 
-// Lines whose cells fell since they last lowered the lines after them, before them, and those across.
+// Lines with cells that fell since they last lowered the lines after them, before them, and across.
 struct Waiting {
   uint32 down, up, right, left;
-  uint32 rows, columns;  // that fell at all
+  uint32 rows, columns;  // lines that fell at all
 };
 
-// Lines that are lowered together, whether or not something waits for each of them.
-constexpr int kGroup = sizeof(weight_t) == 8 || RULE == 2 ? 4 : 8;  // what registers hold
+// Lines that are lowered together, even if only some of them are pending.
+constexpr int kGroup = sizeof(weight_t) == 8 || RULE == 2 ? 4 : 8;  // limit of the registers
 
-// Lower the lines of a group one after another; returns the lines with a cell that fell, and adds its lanes.
+// Lowers the lines of a group one after another; returns the lines with a cell that fell, and adds
+// its lanes.
 template <int Axis, int Sign>
 __device__ __forceinline__ uint32 lower_group(const Cells& t, const Factors& f, int group, int lane, uint32& lanes) {
   constexpr int across = 3 - Axis;
@@ -110,7 +113,8 @@ __device__ __forceinline__ void relax_tile(const Cells& t, const Factors& f, int
   }
 }
 
-// Solve a tile by a warp. A lane returns the least distance given to tile number `lane` of the 27 around.
+// Solves a tile by a warp. A lane returns the least distance passed to neighbouring tile `lane` of
+// 27.
 __device__ __forceinline__ weight_t solve_tile(const Cells& t, const Factors& f, const Grid& g, int tile, uint32 faces,
                                                const weight_t* cost, const weight_t* elevation, weight_t* distance) {
   const int lane = threadIdx.x & 31;

@@ -1,8 +1,9 @@
-// What a step over a raster costs, and where the cells of a tile lie.
+// Costs of steps over a raster, and positions of the cells of a tile.
 //
-// Macros: DIMS 2 or 3, SIDE and DEPTH (cells that a tile owns along the last two axes and the first), HALO,
-// RULE (0 mean, 1 enter, 2 slope, 3 mean without cut corners), STEPS and OFFSETS (of the cells that steps come from; plane, row, column),
-// THREADS (of the largest block), RESIDENT (blocks of a multiprocessor that registers are left for).
+// Macros: DIMS 2 or 3, SIDE and DEPTH (cells that a tile owns along the last two axes and the
+// first), HALO, RULE (0 mean, 1 enter, 2 slope, 3 mean without cut corners), STEPS and OFFSETS (of
+// the cells that steps come from; plane, row, column), THREADS (of the largest block), RESIDENT
+// (blocks of a multiprocessor that registers are left for).
 // requires: cuda/primitives/types.cuh
 // requires: cuda/primitives/memory.cuh
 // requires: cuda/primitives/distance.cuh
@@ -20,8 +21,8 @@
 #define OFFSETS {0, -1, 0}, {0, 0, -1}, {0, 0, 1}, {0, 1, 0}
 #endif
 
-// Cells from a row of a tile's arrays to the next. In two dimensions odd, so that neither rows nor columns meet
-// in a bank, with unreached cells between rows.
+// Cells from a row of a tile's arrays to the next. Odd in two dimensions, so that neither rows nor
+// columns have bank conflicts, with unreached cells between rows.
 constexpr int kRow = DIMS == 2 ? 31 + 2 * HALO : SIDE + 2 * HALO;
 
 constexpr int kOffset[STEPS][3] = {OFFSETS};
@@ -51,13 +52,13 @@ __device__ __forceinline__ long long times(long long a, long long b) { return a 
 
 constexpr uint32 kAll = 0xffffffffu;  // lanes
 
-// The first of two values if it is less; NaN never is.
+// Returns the first of two values if it is less; NaN never is.
 __device__ __forceinline__ float lesser(float a, float b) { return fminf(a, b); }
 __device__ __forceinline__ double lesser(double a, double b) { return fmin(a, b); }
 __device__ __forceinline__ int lesser(int a, int b) { return a < b ? a : b; }
 __device__ __forceinline__ long long lesser(long long a, long long b) { return a < b ? a : b; }
 
-// The least value of the lanes; values are not negative.
+// Returns the least value of the lanes; values are not negative.
 template <class T>
 __device__ __forceinline__ T least_of_warp(T value) {
   if (__ballot_sync(kAll, value < unreached()) == 0) return value;
@@ -113,7 +114,7 @@ __device__ __forceinline__ weight_t slope_factor(const Slopes& s, weight_t slope
   return s.values[i] + times(part, s.values[i + 1] - s.values[i]);
 }
 
-// The cost of step k from one cell of a tile to another.
+// Returns the cost of step k from one cell of a tile to another.
 __device__ __forceinline__ weight_t cost_of_step(const Cells& t, const Factors& f, int from, int to, int k) {
   weight_t w;
 #if RULE == 1
@@ -122,7 +123,7 @@ __device__ __forceinline__ weight_t cost_of_step(const Cells& t, const Factors& 
   w = times(f.length[kAlike.of[k]], t.c[from] + t.c[to]);
 #endif
 #if RULE == 3
-  // A barrier beside a diagonal step makes it NaN, which improves nothing.
+  // A barrier adjacent to a diagonal step makes it NaN, which improves nothing.
   w = w + times(weight_t(0), t.c[to + kOffset[k][1] * kRow] + t.c[to + kOffset[k][2]]);
 #endif
 #if RULE == 2
@@ -131,15 +132,16 @@ __device__ __forceinline__ weight_t cost_of_step(const Cells& t, const Factors& 
   return w;
 }
 
-// Which of the 27 tiles around and with one has its cells before, within or after it along each axis.
+// Returns neighbour `side` of a tile, one of 27: before, at or after it along each axis.
 __device__ __forceinline__ int tile_at(const Grid& g, int tile, int side) {
   return tile + ((side / 9 - 1) * g.y + side / 3 % 3 - 1) * g.x + side % 3 - 1;
 }
 
-// A bit per face of a tile, before and after along each axis, and one for a tile with a source.
+// One bit per face of a tile, before and after along each axis, and one for a tile with a source.
 constexpr uint32 kSource = 64, kFaces = 63;
 
-// The face through which tile number `side` around a tile sees that tile: at an edge or a corner the first.
+// Returns the face through which neighbour `side` of a tile touches it; the first one at an edge or
+// corner.
 __device__ __forceinline__ uint32 face_towards(int side) {
   const int z = side / 9, y = side / 3 % 3, x = side % 3;
   if (z != 1) return z == 0 ? 2 : 1;

@@ -1,29 +1,33 @@
-// Least costs over a raster: tiles relaxed in shared memory, all of a search in one cooperative launch.
+// Least costs over a raster: tiles relaxed in shared memory, a full search in one cooperative
+// launch.
 //
-// A worker (a warp in two dimensions, a block in three) loads a tile with a halo of its neighbours' cells,
-// brings it to its fixed point (flat_tile.cuh, volume_tile.cuh), stores it and gives each neighbour, as a key,
-// the least distance that it could lower there, and the face where that comes from. A phase takes the tiles
-// whose key is within `delta` of the least key; delta adapts to how many those are. A worker whose tile gave
-// something to one other tile alone, while nothing else waits, goes on with that one: a corridor needs no
-// round of the grid per tile. After `patience` visits or phases in a row with few tiles the search stops,
-// to go on where few tiles take less time (cuda.py).
-// Any order ends at the fixed point of d[v] = min(d[u] + w(u, v)), so the bits are those of the CPU's engine
-// (raster/tile.hpp), which also defines how a step's cost is rounded: products are never contracted.
+// A worker (a warp in two dimensions, a block in three) loads a tile with a halo of its neighbours'
+// cells, relaxes it to its fixed point (flat_tile.cuh, volume_tile.cuh) and stores it. It passes to
+// each neighbour the least distance that could lower a cell there, as a key, and the face
+// concerned. A phase takes the tiles whose key is within `delta` of the least key; delta adapts to
+// their number. A worker whose tile affects only one other tile, while nothing else is pending,
+// continues with that one, so a passage needs no round of the grid per tile. After `patience` visits
+// or phases in a row with few tiles the search stops, and cuda.py hands it over. Any order ends at the
+// fixed point of d[v] = min(d[u] + w(u, v)), so the bits are those of the CPU's engine
+// (raster/tile.hpp), which also defines how a step's cost is rounded: products are never
+// contracted.
 //
-// cost: barriers are inf, NaN or the dtype's maximum. distance: the sources set, all else unreached. key: one per
-// tile, the least distance that waits for it, or unreached. marks: one per tile, faces by which something came
-// since its last visit, and above these the phase of that visit + 1. queue: one entry per tile. state: 4 x (queue
-// size, entries taken), [8] phases, [9] tile visits, [16] whether a worker went on for too long, [17] whether
-// tiles were left waiting, [32] the barrier, which blocks that wait read all the time.
-// least: 4 least keys of all that waits, then 4
-// of what a phase left waiting.
-// Races: a tile is solved once in a phase, by whoever first writes the phase to its mark, so only its owner
-// stores its cells. A neighbour's border may be read while it is stored. The owner then writes the face, after
-// its cells and a fence, and the key. Whoever solves the tile takes the faces before it loads cells, so it sees
-// the cells of each face that it takes. Keys are read between two barriers of the grid: one is there for each
-// face that was not taken, and one whose face was taken costs a look.
-// Launch: cooperative, whole warps, at most THREADS, with shared memory for the cells of each worker (kCells, twice or, with
-// slopes, three times). One large block per multiprocessor: few blocks then wait at a barrier.
+// cost: barriers are inf, NaN or the dtype's maximum. distance: set at the sources, else unreached.
+// key: one per tile, the least distance that waits for it, or unreached. marks: one per tile, faces
+// by which something came since its last visit, and above these the phase of that visit + 1. queue:
+// one entry per tile. state: 4 x (queue size, entries taken), [8] phases, [9] tile visits, [16] 1 after
+// too many visits in a row, [17] 1 if tiles were left waiting, [32] the barrier, which waiting blocks
+// read all the time. least: 4 least keys of all that waits, then 4
+// of the tiles that a phase left waiting.
+// Races: a tile is solved once in a phase, by the worker that first writes the phase to its mark,
+// so only that worker stores its cells. A neighbour's border may be read while it is stored. The
+// owner then writes the face, after its cells and a fence, and the key. The worker that solves the
+// tile takes the faces before it loads cells, so it sees the cells of each face that it takes. Keys
+// are read between two barriers of the grid: there is one for each face that was not taken, and one
+// whose face was taken costs only a check.
+// Launch: cooperative, whole warps, at most THREADS, with shared memory for the cells of each
+// worker (kCells, twice or, with slopes, three times). One large block per multiprocessor: few
+// blocks then wait at a barrier.
 // requires: cuda/primitives/types.cuh
 // requires: cuda/primitives/memory.cuh
 // requires: cuda/primitives/distance.cuh
@@ -44,13 +48,13 @@ __device__ __forceinline__ void worker_sync() { __syncthreads(); }
 __device__ __forceinline__ int worker_count(bool one) { return __syncthreads_count(one); }
 #endif
 
-// What a worker does next: a tile, the faces by which something came, and its next entry of the queue.
+// Next work of a worker: a tile, the faces that received updates, and its next entry of the queue.
 struct NextUp {
   int tile;
   uint32 faces, entry;
 };
 
-// Take a tile for this phase: the faces by which something came, 0 if it was taken before.
+// Takes a tile for this phase; returns the faces that received updates, 0 if it was already taken.
 __device__ __forceinline__ uint32 take_tile(uint32* mark, uint32 phase) {
   constexpr uint32 faces = (1u << kMarkBits) - 1;
   const uint32 before = atomicExch(mark, (phase + 1) << kMarkBits);
@@ -120,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     }
     barrier.meet();
     const uint32 queued = load_relaxed(size);
-    if (me == 0) {  // the slot after next; all have left the phase that used it
+    if (me == 0) {  // the slot after next; all workers have left the phase that used it
       state[2 * ((phase + 2) & 3)] = 0;
       state[2 * ((phase + 2) & 3) + 1] = 0;
       least[(phase + 2) & 3] = unreached();
@@ -148,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
         worker_sync();
         weight_t left = unreached();
         if (gives) {
-          // Nothing is given to cells outside the raster: the tile exists.
+          // Cells outside the raster receive nothing, so the tile exists.
           const int other = tile_at(g, tile, rank);
           atomicOr(marks + other, face_towards(rank));
           const bool follows = alone && nothing_waits && given <= limit;

@@ -1,20 +1,20 @@
 // A tile of three dimensions, relaxed by a block in shared memory.
 //
-// A thread carries a line of a sweep; lines are not synchronised with each other. A block sweeps the tile in
-// every axis direction until a round lowers nothing.
-// Races: a thread may overwrite in shared memory a lesser distance that another line just stored. The next
-// round finds it again, because what it came from is still there, and only a round without a store ends the
-// tile.
+// A thread carries a line of a sweep; lines are not synchronised with each other. A block sweeps
+// the tile in every axis direction until a round lowers nothing.
+// Races: a thread may overwrite in shared memory a lesser distance that another line just stored.
+// The next round finds it again, because its predecessor is unchanged, and only a round without a
+// store ends the tile.
 // requires: raster/kernels/steps.cuh
 #pragma once
 
 #if DIMS == 3
 
-constexpr int kPlane = kRow * kRow + 1;  // odd: lines along rows meet in no bank
+constexpr int kPlane = kRow * kRow + 1;  // odd: lines along rows have no bank conflicts
 constexpr int kCells = kPlane * (DEPTH + 2 * HALO);
 constexpr int kFirst = HALO * (kPlane + kRow + 1);
 
-// One sweep along an axis, one line; returns whether it lowered anything.
+// Sweeps one line along an axis; returns whether it lowered anything.
 template <int Axis, int Sign>
 __device__ __forceinline__ bool sweep_line(const Cells& t, const Factors& f, int lane) {
   constexpr int extent = Axis == 0 ? DEPTH : SIDE;
@@ -80,15 +80,15 @@ __device__ __forceinline__ void for_each_cell(const Grid& g, int tile, Use use) 
   }
 }
 
-// The number of 27 of a position in the tile's arrays.
+// Returns the tile number (0 to 26) of a position in the tile's arrays.
 __device__ __forceinline__ int side_of(int i) {
   const int z = i / kPlane, y = i % kPlane / kRow, x = i % kPlane % kRow;
   return (z < HALO ? 0 : z < DEPTH + HALO ? 9 : 18) + (y < HALO ? 0 : y < SIDE + HALO ? 3 : 6) +
          (x < HALO ? 0 : x < SIDE + HALO ? 1 : 2);
 }
 
-// Solve a tile by a block. A thread returns the least distance given to tile number `threadIdx.x` of the 27
-// around.
+// Solves a tile by a block. A thread returns the least distance passed to neighbouring tile
+// `threadIdx.x` of 27.
 __device__ __forceinline__ weight_t solve_tile(const Cells& t, const Factors& f, const Grid& g, int tile, uint32,
                                                const weight_t* cost, const weight_t* elevation, weight_t* distance) {
   __shared__ weight_t given[27];

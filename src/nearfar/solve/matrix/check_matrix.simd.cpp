@@ -69,7 +69,7 @@ bool check_and_narrow(const BareCsr& csr, Small* out, EdgeFacts& facts) {
   for (; e + kBlock <= m; e += kBlock) {
     int32_t block[kBlock];
     Masks odd = {};
-    Ints all = {};  // bits that some weight has
+    Ints all = {};  // union of the bits of all weights
     for (std::size_t i = 0; i < kBlock; i += kLanes) {
       Doubles w;
       Targets t;

@@ -20,7 +20,7 @@ namespace {
 using Column = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Values = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The search with weights of one or two bytes, if all are integers and fit.
+// Searches with weights of one or two bytes, if all are integers and fit.
 template <class Small>
 std::optional<SearchStats> solve_narrow(const BareCsr& bare, int32_t source, double* distances,
                                         double limit, EdgeFacts& facts, int threads,

@@ -1,5 +1,5 @@
-// A table between places from the distances between vertices: min-plus with what the ways to and
-// from the vertices cost.
+// A table of distances between places from distances between vertices: the (min, +) product with
+// the costs between places and vertices.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -16,8 +16,7 @@ using Table = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // out[i, j] = min over a, b of row_cost[i, a] + distances[rows[i, a], columns[j, b]]
 //                              + column_cost[j, b]
-// with infinity where there is no way; a row or column of -1 is none. Rows and columns have any
-// number of ways each.
+// with infinity if there is no path; a vertex of -1 means none. A place has any number of vertices.
 template <class Weight>
 void combine(const Weight* distances, int64_t width, const Places& rows, const Costs& row_cost,
              const Places& columns, const Costs& column_cost, double* out, int threads) {
@@ -28,7 +27,7 @@ void combine(const Weight* distances, int64_t width, const Places& rows, const C
   constexpr double kNone = std::numeric_limits<double>::infinity();
   constexpr int64_t block = 16;
   spread((count + block - 1) / block, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-    std::vector<double> best(static_cast<std::size_t>(width) + 1);  // the last is for -1
+    std::vector<double> best(static_cast<std::size_t>(width) + 1);  // the last entry is for -1
     for (int64_t b; (b = counter.take()) >= 0;)
       for (int64_t i = b * block; i < std::min(count, (b + 1) * block); ++i) {
         interrupt.poll(static_cast<uint64_t>(width + targets));

@@ -51,7 +51,7 @@ __device__ __forceinline__ void split_pile(const Solve& solve, const Targets& ou
   stages.finish(out);
 }
 
-// Divides all vertices that are pending: those whose distance is not below `from`.
+// Divides all pending vertices, whose distance is not below `from`.
 __device__ __forceinline__ void split_vertices(const Solve& solve, const Targets& out, weight_t from,
                                             Entry* shared) {
   constexpr int kTogether = 4;  // loads that a lane has in flight
@@ -81,13 +81,12 @@ __device__ __forceinline__ void split_vertices(const Solve& solve, const Targets
   stages.finish(out);
 }
 
-// Next step of a block. Its first thread decides after a barrier, from counters that no longer change,
-// so all blocks decide alike. It is in shared memory: every register that lives through the steps would be
-// one less for their loops.
+// Next step of a block. Its first thread decides after a barrier, from counters that no longer
+// change, so all blocks decide alike. It is in shared memory to leave registers to the loops.
 struct Plan {
   StepKind kind;
   bool over, divided;     // divided: the step before was a split
-  bool whole;             // a split reads all vertices
+  bool whole;             // whether a split reads all vertices
   uint32 pile;            // counts piles: a split makes a new one
   count_t size;           // of the near set
   count_t before;         // its size in the last grid step; 0 after a local one
@@ -146,7 +145,7 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limi
     plan.rescans += plan.kind == kRescan || (plan.whole && !FAR_BY_SCAN);
     ++plan.pile;
   } else if (plan.divided) {
-    // Follows the near set's size: a thin one leaves the GPU idle, a fat one repeats work.
+    // Delta follows the near set's size: a small one leaves the GPU idle, a large one repeats work.
     if (plan.size < limits.target_near / 2)
       plan.delta = plan.delta * 2 < limits.largest_delta ? plan.delta * 2 : limits.largest_delta;
     else if (plan.size > 2 * limits.target_near)
@@ -175,7 +174,7 @@ __device__ __forceinline__ Targets next_queues(const Solve& solve, const Plan& p
   return Targets{near, far, &control->heavy_count[plan.steps & 3], plan.threshold};
 }
 
-// Counters of a later step, for the planned step.
+// Resets the counters of a later step.
 __device__ __forceinline__ void reset_counters(Control* control, const Plan& plan) {
   control->near_count[(plan.steps + 2) & 3] = 0;
   control->heavy_count[(plan.steps + 2) & 3] = 0;
@@ -185,7 +184,7 @@ __device__ __forceinline__ void reset_counters(Control* control, const Plan& pla
   }
 }
 
-// The distance of a vertex that is settled.
+// Returns the distance of a settled vertex.
 __device__ __forceinline__ weight_t distance_found(const Solve& solve, vertex_t v) {
 #if TWO_WEIGHTS
   return beyond_row(solve.heads, solve.distance, v);
@@ -196,7 +195,8 @@ __device__ __forceinline__ weight_t distance_found(const Solve& solve, vertex_t 
 #endif
 }
 
-// True if the thread's share of the targets is nearer than `from`. Not inlined, as it runs after the last step.
+// Returns true if the thread's share of the targets is nearer than `from`. Not inlined, because it
+// runs after the last step.
 __device__ __noinline__ bool all_settled(const Solve& solve, const vertex_t* targets, long long n_targets,
                                          weight_t from) {
   bool settled = true;
@@ -205,7 +205,7 @@ __device__ __noinline__ bool all_settled(const Solve& solve, const vertex_t* tar
   return settled;
 }
 
-// Final distances, where their form differs from that of the solve.
+// Writes final distances if their form differs from that of the solve.
 #if DISTANCE_BITS && !SHORTCUTS
 struct alignas(kInSlot * sizeof(weight_t) < 16 ? kInSlot * sizeof(weight_t) : 16) Unpacked {
   weight_t distance[kInSlot];

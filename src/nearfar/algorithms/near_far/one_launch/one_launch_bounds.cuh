@@ -31,7 +31,7 @@ struct Chain {
         width(static_cast<int>(solve.row_lanes)) {}
 };
 
-// One round over `count` entries; the lists receive what improves.
+// Relaxes `count` entries; vertices that improve go to the lists.
 __device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& solve,
                                               const Targets& out, const LocalLists& lists,
                                               const LocalEntry* now, uint32 count) {

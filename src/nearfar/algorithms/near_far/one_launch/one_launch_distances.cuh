@@ -1,9 +1,9 @@
 // Distances of the one-launch engines during a solve: one weight_t each, or packed.
 //
 // With DISTANCE_BITS of 8 or 16 four or two of them share a 32-bit word, so that those of a large
-// graph fit the L2 cache, where the random reads and atomics are then served. A word is lowered
-// by compare-and-swap; all ones mean "unreached". A sum that would need more bits is not
-// stored: `fits` is false, the caller marks the solve as failed, and the host repeats it with whole
+// graph fit the L2 cache, where the random reads and atomics are then served. A word is lowered by
+// compare-and-swap; all ones mean "unreached". A sum that would need more bits is not stored:
+// `fits` is false, the caller marks the solve as failed, and the host repeats it with full-width
 // distances. Weights must be integers.
 // requires: cuda/primitives/distance.cuh
 #pragma once
@@ -58,13 +58,13 @@ struct Distances {
     return d < static_cast<weight_t>(kAllOnes);
   }
   __device__ __forceinline__ static slot_t none() { return ~0u; }
-  // The slot at place i of a new solve.
+  // Returns the slot at place i of a new solve.
   __device__ __forceinline__ static slot_t first(long long i, long long source) {
     const bool here = i == source / kInSlot;
     return here ? with(none(), static_cast<vertex_t>(source), weight_t(0)) : none();
   }
-  // True if a vertex of the slot is reached, but not nearer than `from`. All vertices of the slot are
-  // compared at once: the result of each is in its highest bit.
+  // Returns true if a vertex of the slot is reached, but not nearer than `from`. All vertices of
+  // the slot are compared at once: the result of each is in its highest bit.
   __device__ __forceinline__ static bool waits(slot_t slot, weight_t from) {
     constexpr uint32 kLowest = ~0u / kAllOnes, kHighest = kLowest << (DISTANCE_BITS - 1);
     const uint32 bound = (fits(from) ? static_cast<uint32>(from) : kAllOnes) * kLowest;
@@ -77,7 +77,7 @@ struct Distances {
     const slot_t slot = load_relaxed(slots + v / kInSlot);
     return Seen{slot, value(slot, v)};
   }
-  // Perhaps an older value from L1: enough to decide that an atomic would change nothing.
+  // Reads a possibly older value from L1: enough to decide that an atomic would change nothing.
   __device__ __forceinline__ Seen seen(vertex_t v) const {
 #if SEEN_FROM_L1
     const slot_t slot =
@@ -87,11 +87,11 @@ struct Distances {
     return now(v);
 #endif
   }
-  // The first try to lower a distance; several may be in flight ...
+  // Starts an attempt to lower a distance; several may be in flight.
   __device__ __forceinline__ slot_t try_lower(vertex_t v, const Seen& seen, weight_t d) const {
     return atomicCAS(slot_of(v), seen.slot, with(seen.slot, v, d));
   }
-  // ... and its end: returns the distance before it, at most d where it was not lowered.
+  // Completes an attempt: returns the distance before it, which is at most d if it was not lowered.
   __device__ __forceinline__ weight_t lowered(vertex_t v, const Seen& seen, slot_t found,
                                               weight_t d) const {
     slot_t expected = seen.slot;

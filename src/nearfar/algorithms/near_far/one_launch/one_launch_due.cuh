@@ -1,9 +1,9 @@
-// Edges taken when their sums are due: the steps of one_launch_ranges.cuh and, over several devices,
-// of partitioned.cuh.
+// Edges processed when their sums are due: the steps of one_launch_ranges.cuh and, for several
+// devices, of partitioned.cuh.
 //
-// Rows sorted by weight are read only as far as their sums are due. Unsorted rows (SORTED_ROWS 0) are read
-// whole, and their due edges are collected in shared memory: reading edges in sequence costs little,
-// reading the distances of their targets much.
+// Rows sorted by weight are read only as far as their sums are due. Unsorted rows (SORTED_ROWS 0)
+// are read whole, and their due edges are collected in shared memory: reading edges in sequence is
+// cheap, reading the distances of their targets is expensive.
 //
 // Arrays, launch and races: those of one_launch_ranges.cuh.
 // requires: algorithms/near_far/one_launch/one_launch_rows.cuh
@@ -79,7 +79,8 @@ struct TakeDue : Relax<DueBetween<Elsewhere>> {
   __device__ __forceinline__ void finish() const {}
 };
 #else
-// The second half of Relax: one for both slowed every plain solve down by 7 %.
+// Does the second half of Relax, separately because one function for both made plain solves 7 %
+// slower.
 template <int N, class Due>
 __device__ __forceinline__ void lower_targets(const Solve& solve, const Due& due,
                                               const bool (&take)[N], const vertex_t (&target)[N],
@@ -120,7 +121,7 @@ struct TakeDue {
   const DueBetween<Elsewhere> due;
   mutable Stage sifted;
 
-  // The room for collected edges follows the stages of all warps.
+  // The memory for collected edges follows the stages of all warps.
   __device__ __forceinline__ TakeDue(const Solve& solve, const DueBetween<Elsewhere>& due)
       : solve(solve), due(due), sifted{nullptr, 0} {
     const int warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
@@ -173,7 +174,8 @@ struct TakeDue {
 };
 #endif
 
-// The lanes' rows (degree 0 for none), as far as their sums are in the range. The whole warp calls it.
+// Relaxes the edges of the lanes' rows (degree 0 for none) whose sums are in the range. Called by
+// the full warp.
 template <class Elsewhere>
 __device__ __forceinline__ void take_rows(const Solve& solve, const Targets& out,
                                           const TakeDue<Elsewhere>& take, Range range,
@@ -202,7 +204,7 @@ __device__ __forceinline__ void near_step(const Solve& solve, const Targets& out
   flush(near, out.near);
 }
 
-// All settled vertices of the span, in their order, so that rows are read nearly in sequence.
+// Relaxes all settled vertices of the span, in order, so that rows are read nearly in sequence.
 template <class Elsewhere>
 __device__ __forceinline__ void advance_step(const Solve& solve, const Targets& out, Span span,
                                           Range range, Stage near, Found& found,

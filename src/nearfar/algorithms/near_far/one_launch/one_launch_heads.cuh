@@ -108,7 +108,8 @@ __device__ __forceinline__ uint32 relax_edges(const Chain& chain, const Solve& s
   return looked;
 }
 
-// The rows beyond ROW_HEAD edges of the warp's groups of lanes (`taken` where a group has one).
+// Relaxes the rows beyond ROW_HEAD edges of the warp's groups of lanes (`taken`: whether a group
+// has one).
 __device__ __noinline__ uint32 relax_long_rows(const Solve& solve, const Targets& out,
                                                LocalLists lists, bool taken, vertex_t vertex,
                                                weight_t distance) {
@@ -172,7 +173,7 @@ __device__ __forceinline__ uint32 relax_rows(const Chain& chain, const Solve& so
   return looked;
 }
 
-// One round over `count` entries; the lists receive what improves.
+// Relaxes `count` entries; vertices that improve go to the lists.
 __device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& solve,
                                               const Targets& out, const LocalLists& lists,
                                               const LocalEntry* list, uint32 count) {

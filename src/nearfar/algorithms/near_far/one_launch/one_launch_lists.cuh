@@ -82,7 +82,7 @@ __device__ __forceinline__ void push_local(const Targets& out, const LocalLists&
   }
 }
 
-// The block writes `size` entries to a sink. Every thread calls it, between barriers.
+// Writes `size` entries to a sink. Called by every thread, between barriers.
 template <class From>
 __device__ __forceinline__ void flush_block(const From* slots, uint32 size, const Sink& sink,
                                             count_t* base) {

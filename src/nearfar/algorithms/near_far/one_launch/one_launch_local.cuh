@@ -1,17 +1,18 @@
 // The step for a thin near set, for one_launch.cuh: blocks advance their shares independently.
 //
-// On road-like graphs a step over the whole device is a chain of dependent reads and a barrier with almost
-// nothing to do in between. Here a block takes its share of the near set into shared memory, relaxes it,
-// puts vertices that became near into a second list there and continues after a block barrier; distances
-// are shared with the other blocks through global atomics all the time. After local_rounds rounds the
-// remaining entries are distributed anew. Blocks that run ahead may relax with distances that others still
-// improve: repeated work, for which the device is idle enough, never a wrong answer. A list that outgrows
-// local_leave returns at once: a growing frontier needs the whole device. So does one of a quarter of that
-// while there are more blocks than entries. So does one that met a long row, which the whole device takes next.
+// On road-like graphs a device-wide step is a chain of dependent reads and a barrier with almost no
+// work in between. In this step a block takes its share of the near set into shared memory, relaxes
+// it, puts vertices that became near into a second list there and continues after a block barrier;
+// distances are shared with the other blocks through global atomics all the time. After
+// local_rounds rounds the remaining entries are distributed anew. Blocks that run ahead may relax
+// with distances that others still improve; the repeated work costs little on an idle device and is
+// never wrong. A list that outgrows local_leave returns at once: a growing frontier needs the whole
+// device. So does one of a quarter of that size while there are more blocks than entries, and one
+// that met a long row, which the whole device takes next.
 //
 // The chain of dependent reads of a round is short because an entry carries the bounds of its row
-// (one_launch_bounds.cuh; the edge and then the atomic are waited for) or the row (one_launch_heads.cuh; the
-// only the atomic).
+// (one_launch_bounds.cuh; the edge and then the atomic are waited for) or the row
+// (one_launch_heads.cuh; only the atomic is waited for).
 // requires: algorithms/near_far/one_launch/one_launch_bounds.cuh
 // requires: algorithms/near_far/one_launch/one_launch_heads.cuh
 #pragma once

@@ -1,6 +1,7 @@
 // Decisions of a search over edges taken when due: the next step and its thresholds.
 //
-// For one_launch_ranges.cuh and partitioned.cuh: equal results of a step give the same next one everywhere.
+// For one_launch_ranges.cuh and partitioned.cuh: equal results of a step give the same next step on
+// every block and device.
 // requires: algorithms/near_far/one_launch/one_launch_pull.cuh
 #pragma once
 
@@ -19,20 +20,20 @@ struct Progress {
   uint32 phase, eager;
 };
 
-// The sums that are due in a step.
+// Returns the range of sums that are due in a step.
 __device__ __forceinline__ Range due_in(const Progress& now) {
   return Range{now.phase == kAdvance ? now.low : weight_t(0), now.eager ? unreached() : now.high};
 }
 
-// Destination of vertices that the next step takes.
+// Returns the destination of vertices that the next step takes.
 __device__ __forceinline__ Targets next_queue(const Solve& solve, long long step, weight_t high) {
   const Sink sink{solve.near_queue[(step + 1) & 1], &solve.control->near_count[(step + 1) & 3],
                   nullptr, static_cast<count_t>(solve.capacity)};
   return Targets{sink, sink, &solve.control->heavy_count[step & 3], high};
 }
 
-// The phase after `now`, given the number of near vertices and `found`, added up over all devices.
-// `before_pull` precedes a pull; kPullOpen where nothing precedes it.
+// Returns the phase after `now`, given the number of near vertices and `found`, added up over all
+// devices. `before_pull` precedes a pull; kPullOpen where nothing precedes it.
 __device__ __forceinline__ Progress after(Progress now, uint64 near, const Tally& found,
                                           Phase before_pull) {
   if (now.phase == kEnd) return now;

@@ -30,7 +30,7 @@ struct Found {
   __device__ __forceinline__ void waits(weight_t d) { pending = d < pending ? d : pending; }
 };
 
-// Every thread of a block calls it at the end of a step.
+// Adds a lane's part to the tally. Called by every thread of a block at the end of a step.
 __device__ __forceinline__ void hand_in(const Found& found, Tally* tally) {
   __shared__ Tally sum;
   if (threadIdx.x == 0) sum = Tally{0, 0, 0, unreached()};
@@ -80,7 +80,8 @@ struct LookBack {
   }
 };
 
-// Open vertices search for their best neighbour; their edges are spread over the lanes as in a near step.
+// Lets open vertices search for their best neighbour; edges are spread over the lanes as in a near
+// step.
 __device__ __forceinline__ void pull_step(const Solve& solve, const Targets& out, Span span,
                                           weight_t low, Stage near, Found& found) {
   __shared__ weight_t least[BLOCK_THREADS];
@@ -113,7 +114,7 @@ __device__ __forceinline__ void pull_step(const Solve& solve, const Targets& out
   flush(near, out.near);
 }
 
-// Vertices with distances in the range become near; the least distance beyond it waits.
+// Makes vertices with distances in the range near; the least distance beyond it waits.
 __device__ __forceinline__ void scan_step(const Solve& solve, const Targets& out, Span span,
                                           Range range, Stage near, Found& found) {
   const long long lanes = grid_threads();

@@ -23,9 +23,8 @@
 // requires: algorithms/near_far/one_launch/one_launch_due.cuh
 // requires: algorithms/near_far/one_launch/one_launch_phases.cuh
 
-// Next step of a block. Its first thread decides after a barrier, from counters that no longer change,
-// so all blocks decide alike. It is in shared memory: every register that lives through the steps would be
-// one less for their loops.
+// Next step of a block. Its first thread decides after a barrier, from counters that no longer
+// change, so all blocks decide alike. It is in shared memory to leave registers to the loops.
 struct Plan {
   Progress now;
   count_t size;    // of the near set
@@ -34,7 +33,8 @@ struct Plan {
   long long rescans;
 };
 
-// By the first thread of a block. All counters are read at the same time, needed or not.
+// Plans the next step; called by the first thread of a block. All counters are read at once, needed
+// or not.
 __device__ __forceinline__ void plan_next(const Solve& solve, const Tally* tallies, Plan& plan) {
   Progress& now = plan.now;
   const uint32 k = (now.steps + 1) & 3;
@@ -51,7 +51,7 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Tally* talli
   now = after(now, size, found, kPullOpen);
 }
 
-// The number of steps, with the one that finds the search finished.
+// Returns the number of steps, including the one that ends the search.
 __device__ __forceinline__ long long steps_of(const Progress& now) {
   return now.steps + (now.phase == kEnd);
 }

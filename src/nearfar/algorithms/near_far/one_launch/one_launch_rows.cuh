@@ -92,7 +92,7 @@ struct Solve {
   long long local_rounds;
   long long local_leave;
   long long row_lanes;
-  weight_t* answer;  // where distances go at the end, when they are packed while solving
+  weight_t* answer;  // final distances, if they are packed during the solve
 };
 
 // Result of a step, for the host's record of a run.
@@ -120,7 +120,7 @@ __device__ __forceinline__ long long thread_of_grid() {
   return static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-// An edge that will not be read again soon.
+// Loads an edge that will not be read again soon.
 __device__ __forceinline__ Edge load_streamed(const Edge* edges, offset_t at) {
   if constexpr (sizeof(Edge) == 8) {
     const long long raw = load_once(reinterpret_cast<const long long*>(edges + at));
@@ -167,7 +167,7 @@ struct Stage {
   int filled;
 };
 
-// Not inlined: it runs once per about a hundred pushes and would be inlined at each of them.
+// Not inlined, because it runs once per about a hundred pushes.
 __device__ __noinline__ void write_out(const Entry* slots, int filled, const Sink& sink) {
   __syncwarp();
   count_t base = 0;
@@ -276,7 +276,7 @@ struct Relax {
   }
 };
 
-// Every edge, whatever its sum; targets go to the near set or the far pile.
+// Selects every edge; targets go to the near set or the far pile.
 struct AllDue {
   const Targets& out;
   WarpStages& stages;
@@ -316,8 +316,8 @@ __device__ __forceinline__ offset_t set_heavy_aside(const Solve& solve, const Ta
   return size;
 }
 
-// The rows of the queue's entries, one per lane, passed to `take` with the distance; none (degree
-// 0) for a stale entry.
+// Passes the rows of the queue's entries, one per lane, to `take` with the distance; degree 0 for a
+// stale entry.
 template <class Take>
 __device__ __forceinline__ void take_queue(const Solve& solve, const Entry* queue, count_t size,
                                            const Take& take) {
@@ -362,7 +362,7 @@ __device__ __forceinline__ void heavy_step(const Solve& solve, const Targets& ou
   stages.finish(out);
 }
 
-// The next threshold: delta past the least waiting distance, and always greater than it.
+// Returns the next threshold: delta past the least waiting distance, and always greater than it.
 __device__ __forceinline__ weight_t threshold_above(weight_t least, double delta) {
   const weight_t step = delta < static_cast<double>(unreached()) ? static_cast<weight_t>(delta)
                                                                   : unreached();

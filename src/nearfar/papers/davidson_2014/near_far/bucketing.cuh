@@ -1,19 +1,21 @@
-// Bucketing with a far pile: which bucket an updated vertex falls into, and taking the lowest bucket.
+// Bucketing with a far pile: assigning updated vertices to buckets, and taking the lowest bucket.
 //
-// The buckets are one array of keys, bucket << kKeyShift | vertex, that the host keeps sorted with CuPy's
-// radix sort. classify writes the keys of the vertices that a traversal updated (or, from_far, of the far
-// pile's), and puts those beyond the last bucket on the far pile; take turns the leading keys of one bucket
-// into the next near set. A key is stale when its vertex's distance has left the bucket: dropped by take, as
-// are equal neighbours. Paper: Davidson et al. 2014, section IV.C, "Bucketing with Far Pile"; departure: the
-// merge of the sorted newcomers into the bucket array is one sort of both, since a radix sort costs less
-// than a comparing merge at these sizes. Macros: KEY_T (unsigned int for n <= 2^28, else unsigned long long),
-// BUCKET_COUNT. Launch: blocks of 256, any grid.
+// The buckets are one array of keys, bucket << kKeyShift | vertex, that the host keeps sorted with
+// CuPy's radix sort. classify writes the keys of the vertices that a traversal updated (or,
+// from_far, of the far pile's), and puts those beyond the last bucket on the far pile; take turns
+// the leading keys of one bucket into the next near set. A key is stale when its vertex's distance
+// has left the bucket: dropped by take, as are equal neighbours. Paper: Davidson et al. 2014,
+// section IV.C, "Bucketing with Far Pile"; departure: the merge of the sorted newcomers into the
+// bucket array is one sort of both, since a radix sort costs less than a comparing merge at these
+// sizes. Macros: KEY_T (unsigned int for n <= 2^28, else unsigned long long), BUCKET_COUNT. Launch:
+// blocks of 256, any grid.
 // requires: papers/davidson_2014/near_far/relax.cuh
 
 typedef KEY_T bucket_key;
 constexpr int kKeyShift = sizeof(bucket_key) == 4 ? 28 : 60;
 
-// Bucket of a distance; BUCKET_COUNT means the far pile. Monotone in d, so equal buckets stay equal.
+// Returns the bucket of a distance; BUCKET_COUNT means the far pile. Monotone in d, so equal
+// buckets stay equal.
 __device__ __forceinline__ int bucket_of(weight_t d, weight_t base, weight_t delta) {
   if (d < base) return 0;
   const weight_t whole = (d - base) / delta;

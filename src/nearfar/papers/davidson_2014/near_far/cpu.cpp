@@ -29,7 +29,7 @@ Fields as_dict(SweepCounts&& counts, bool full) {
   return out;
 }
 
-// A delta in the weights' type; one that does not fit means "no second bucket".
+// Converts delta to the weights' type; one that does not fit means "no second bucket".
 template <class W>
 W delta_as(double delta) {
   if constexpr (std::is_integral_v<W>) {

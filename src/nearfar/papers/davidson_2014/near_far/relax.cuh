@@ -117,7 +117,7 @@ struct Row {
   weight_t distance;
 };
 
-// The row of entry i, empty past the end; its edges count as relaxed.
+// Returns the row of entry i, empty past the end; its edges count as relaxed.
 __device__ __forceinline__ Row frontier_row(const Frame& f, Sweep& s, uint32 iteration, uint64 i,
                                             uint64 size) {
   const vertex_t v = frontier_entry(f, iteration, i, size);

@@ -64,7 +64,8 @@ class VertexQueue {
   std::vector<uint8_t> inside_;
 };
 
-// A threshold at least one delta greater than `from`, and strictly greater despite rounding.
+// Returns a threshold at least one delta greater than `from`, and strictly greater despite
+// rounding.
 template <class W>
 W step_past(W from, W delta) {
   const W next = saturating_add(from, delta);

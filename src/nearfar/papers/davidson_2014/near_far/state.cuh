@@ -70,12 +70,13 @@ __device__ __forceinline__ vertex_t* near_output(const Frame& f, uint32 iteratio
   return GATHER || iteration & 1 ? f.queue0 : f.queue1;
 }
 
-// True for exactly one caller that sets *p to `value` (it held another one before).
+// Returns true for exactly one caller that sets *p to `value` (it held another value before).
 __device__ __forceinline__ bool claim(uint32* p, uint32 value) {
   return load_relaxed(p) != value && atomicExch(p, value) != value;
 }
 
-// True in every thread of the block that finishes last; its later reads see the writes of all blocks.
+// Returns true in every thread of the block that finishes last; its later reads see the writes of
+// all blocks.
 __device__ __forceinline__ bool last_block(uint64* ticket) {
   __shared__ bool last;
   __threadfence();
@@ -90,11 +91,12 @@ __device__ __forceinline__ bool last_block(uint64* ticket) {
   return last;
 }
 
-// The next threshold after `now`: one delta more, or past an empty range, and always past `far_min`.
+// Returns the next threshold after `now`: one delta more, or past an empty range, and always past
+// `far_min`.
 __device__ __forceinline__ weight_t next_threshold(const Control& c) {
   const weight_t from = c.far_min > c.threshold && c.far_min < unreached() ? c.far_min : c.threshold;
   const weight_t next = add_saturating(from, c.delta);
-  const weight_t beyond = next_above(from);  // a float delta may vanish beside a great distance
+  const weight_t beyond = next_above(from);  // a float delta may vanish next to a large distance
   return next > beyond ? next : beyond;
 }
 

@@ -10,7 +10,8 @@
 constexpr int kInFlight = 4;
 constexpr int kTile = kBlock * kInFlight;
 
-// The last entry whose start is at most e; starts[0] = 0. Every lane of the warp calls, and all get the result.
+// Returns the last entry whose start is at most e; starts[0] = 0. Called by every lane of the warp;
+// all get the result.
 __device__ __forceinline__ uint64 list_of(const offset_t* starts, uint64 count, offset_t e) {
   uint64 low = 0, high = count;  // starts[low] <= e < starts[high]
   while (high - low > 1) {

@@ -31,7 +31,7 @@ struct Parameters {
   std::size_t k, t;
 };
 
-// The paper's k and t, unless the caller gives others.
+// Returns the paper's k and t, unless the caller gives others.
 Parameters parameters(std::size_t n, int k, int t) {
   const double log = std::log2(std::max<double>(static_cast<double>(n), 2));
   return {k > 0 ? static_cast<std::size_t>(k)
@@ -99,7 +99,7 @@ class Search {
   }
   static Index vertex(Key key) { return static_cast<Index>(static_cast<uint32_t>(key)); }
 
-  // Whether the path through u is at most as long as the best known to v; if so, it becomes that.
+  // Whether the path through u is at most as long as the best known path to v; if so, replaces it.
   NEARFAR_INLINE bool relax(Index u, Index v, Weight w) {
     ++counts_.relaxations;
     const auto sum = candidate(distance_[u], w);
@@ -185,7 +185,7 @@ class Search {
       heap_.pop_back();
       ++counts_.heap_pops;
       const Index u = vertex(top);
-      if (top == last || top != key(u)) continue;  // popped twice, or superseded
+      if (top == last || top != key(u)) continue;  // popped twice or superseded
       last = top;
       if (settled.size() - first == k_) return top;
       settled.push_back(u);

@@ -105,7 +105,7 @@ class PartialOrder {
 
  private:
   struct Bounded {
-    Key bound;  // not below its keys, and below those of the next block
+    Key bound;  // at least its keys, below those of the next block
     std::vector<Key> keys;
   };
 

@@ -53,7 +53,7 @@ SettleState<W> host_state(const Array& distances, const Array& frontier, const A
           checked<uint8_t>(unsettled, n, "unsettled")};
 }
 
-// The hybrids' host relax_U; returns (working trips, edges looked at).
+// The hybrids' host relax_U; returns (iterations with work, edges read).
 std::pair<uint64_t, uint64_t> frontier_relax_predecessors(const GraphView& transposed,
                                                           Array distances, Array frontier,
                                                           Array unsettled) {
@@ -80,7 +80,7 @@ void frontier_minimum(Array distances, Array unsettled, Array out) {
   });
 }
 
-// The hybrids' host update for the minimum found; returns how many vertices settled.
+// The hybrids' host update for the minimum found; returns the number of vertices settled.
 uint64_t frontier_update(Array distances, Array frontier, Array unsettled, Array least) {
   return with_weight_type(distances.dtype(), [&](auto weight) {
     using W = decltype(weight);

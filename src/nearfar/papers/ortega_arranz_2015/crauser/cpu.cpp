@@ -47,7 +47,8 @@ Fields crauser_lists(const GraphView& view, bool predecessors, std::optional<Con
   });
 }
 
-// The weight of the lightest edge of every row, unreached() for an empty row (paper section 3.1).
+// Writes the weight of the lightest edge of every row, unreached() for an empty row (paper section
+// 3.1).
 void lightest_edges(const GraphView& view, Array out) {
   view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;

@@ -1,4 +1,4 @@
-// Crauser's policies: how far beyond the minimum a vertex may be and still settle now.
+// Crauser's policies: the distance beyond the minimum up to which vertices settle now.
 //
 // Out-criterion: any other path to v leaves the unsettled set by an out-edge of some u, so its
 // length is at least min(distance(u) + lightest out-edge of u); v settles up to that threshold.

@@ -1,11 +1,13 @@
-// Weights of bundles (leaves.cuh): distances from the boundary of each leaf to its vertices over paths within the leaf.
+// Weights of bundles (leaves.cuh): distances from the boundary of each leaf to its vertices over
+// paths within the leaf.
 //
 // A lane processes a row of the boundary, and the warp traverses the labels of the leaf from its
 // root down, depth first, so that the distances to all ancestors are an array indexed by depth.
 //
-// Arrays: jobs[..] {root, first row, first of the boundary, its size}; boundary, labels; first[n + 1], head_depth and
-// weight of the arcs down; depth, low and where by label, the latter two places or -1; weights, written.
-// Dynamic shared memory: 32 values per level of a leaf. Launch: 32 threads, a block per job. Races: none.
+// Arrays: jobs[..] {root, first row, first of the boundary, its size}; boundary, labels; first[n +
+// 1], head_depth and weight of the arcs down; depth, low and where by label, the latter two places
+// or -1; weights, written. Dynamic shared memory: 32 values per level of a leaf. Launch: 32
+// threads, one block per job. Races: none.
 // requires: prepared/cuda/bottoms/leaves.cuh
 
 extern "C" __global__ void __launch_bounds__(32)

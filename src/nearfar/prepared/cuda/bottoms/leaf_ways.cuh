@@ -1,15 +1,16 @@
 // Distances within leaves (leaves.cuh), from every label of a leaf down to its descendants.
 //
-// A path within a leaf goes up from its source to an ancestor (climb.cuh) and down from it. Each label stores the
-// distances from all of its ancestors in the leaf, itself last; the second half of a path is then a minimum over the
-// ancestors in common with the source (own_leaf.cuh).
+// A path within a leaf goes up from its source to an ancestor (climb.cuh) and down from it. Each
+// label stores the distances from all of its ancestors in the leaf, itself last; the second half of
+// a path is then a minimum over the ancestors in common with the source (own_leaf.cuh).
 //
-// A warp takes a leaf and goes through its labels from the root down. A lane has an ancestor, and reads only the entries
-// of earlier labels that it wrote itself.
+// A warp processes the labels of a leaf from the root down. Each lane has an ancestor, and reads
+// only the entries of earlier labels that it wrote itself.
 //
-// Arrays: roots[..] of the leaves; first[n + 1], head_depth and weight of the arcs down; depth and low by label;
-// way_first[n], where the ways of each label begin; ways, written. Dynamic shared memory: a long long per level of a leaf.
-// Launch: 32 threads, a block per leaf. Races: none.
+// Arrays: roots[..] of the leaves; first[n + 1], head_depth and weight of the arcs down; depth and
+// low by label; way_first[n], start of the distances of each label in `ways`; ways, written.
+// Dynamic shared memory: a long long per level of a leaf.
+// Launch: 32 threads, one block per leaf. Races: none.
 // requires: prepared/cuda/values.cuh
 
 extern "C" __global__ void __launch_bounds__(32)

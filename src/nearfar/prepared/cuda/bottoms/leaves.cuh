@@ -1,11 +1,13 @@
-// Leaves: subtrees at the bottom of the elimination tree with few vertices and a small boundary (tiles.cpp).
+// Leaves: subtrees at the bottom of the elimination tree with few vertices and a small boundary
+// (tiles.cpp).
 //
-// With the distances from the boundary of a leaf to all of its vertices (leaf_closures.cuh), a distance from a source is a
-// minimum over a few labels, independent of the other vertices. A bundle is a set of vertices of one leaf, which share
-// the reads of the boundary's distances (upper.cuh). A warp takes a bundle and a lane COLUMNS sources, whose distances to
-// the whole boundary it keeps in registers, so that they are read from the cache once; per vertex it reads only weights.
-// Paths within a leaf are not among these: own_leaf.cuh adds them, since each source has one leaf.
-//
+// With the distances from the boundary of a leaf to all of its vertices (leaf_closures.cuh), a
+// distance from a source is a minimum over a few labels, independent of the other vertices. A
+// bundle is a set of vertices of one leaf, which share the reads of the boundary's distances
+// (upper.cuh). A warp takes a bundle, and each lane COLUMNS sources, whose distances to the full
+// boundary it keeps in registers, so that they are read from the cache once; per vertex it reads
+// only weights. Paths within a leaf are not included: own_leaf.cuh adds them, because each source
+// has one leaf.
 //
 // Macros: those of values.cuh; COLUMNS sources of 16 bytes together.
 // requires: prepared/cuda/values.cuh
@@ -13,8 +15,8 @@
 #pragma once
 
 constexpr int kRows = 4, kSteps = 4;  // rows of a step; steps of the largest boundary: of tiles.cpp
-constexpr int kCopies = 15;           // instead of steps: up to kRows vertices that are in no leaf
-constexpr int kNobody = 255;          // instead of a vertex of the tile
+constexpr int kCopies = 15;           // replaces steps: up to kRows vertices in no leaf
+constexpr int kNobody = 255;          // replaces a vertex of the tile
 constexpr int kWarps = 8;             // per block
 constexpr int kPerUnit = 16 / sizeof(value_t), kUnits = kRows / kPerUnit;
 static_assert(sizeof(Columns) == 16 && kRows % kPerUnit == 0, "weights and distances come in units of 16 bytes");
@@ -38,7 +40,7 @@ struct Boundary {
   }
 };
 
-// Hands the distances of a bundle to take(place, distances), one by one.
+// Passes the distances of a bundle to take(place, distances), one by one.
 template <int Steps, class F>
 __device__ __forceinline__ void over_boundary(const Boundary& boundary, const int4* weights, const unsigned char* places,
                                               int vertices, F take) {
@@ -68,8 +70,8 @@ __device__ __forceinline__ void over_boundary(const Boundary& boundary, const in
   }
 }
 
-// bundle: {steps or kCopies, and 16 times the vertices; first of rows, weights and places of the tile}. All of these are
-// in shared memory, so that nothing but distances has to be waited for.
+// bundle: {steps or kCopies, and 16 times the vertices; first of rows, weights and places of the
+// tile}. All of these are in shared memory, so that only distances are waited for.
 template <class F>
 __device__ __forceinline__ void distances_of_bundle(const int4& bundle, const int4* rows, const int4* weights,
                                                     const int4* places, const Columns* mine, F take) {

@@ -1,15 +1,18 @@
-// Paths from a source within its leaf: a block per source lowers the distances that leaves.cuh found over the boundary.
+// Paths from a source within its leaf: one block per source lowers the distances that leaves.cuh
+// found over the boundary.
 //
-// Such a path goes up to an ancestor, as the climb did, and down from it (leaf_ways.cuh): a minimum over the ancestors that
-// a label has in common with the source. Labels are in postorder: all labels between the two are below the lowest common
-// ancestor, and one of them is right below it, so the least depth among them gives the number of common ancestors. One half
-// of the block goes up from the source and the other down, each with a running minimum, and no label waits for the
+// Such a path goes up to an ancestor, as the climb did, and down from it (leaf_ways.cuh): a minimum
+// over the ancestors that a label has in common with the source. Labels are in postorder: all
+// labels between the two are below the lowest common ancestor, and one of them is right below it,
+// so the least depth among them gives the number of common ancestors. One half of the block goes up
+// from the source and the other down, each with a running minimum, and no label waits for the
 // distance of another.
 //
-// Arrays: leaf[n], the root of each label's leaf or -1; labels[pitch] of the sources in the order of column_order.cuh, or -1;
-// space[height][pitch], the climbs; depth, low and vertex by label; way_first and ways of leaf_ways.cuh; out[count][n]; step, of values.cuh.
-// Dynamic shared memory: a value per level of a leaf. Launch: 2 * kSide threads, a block per column, early: only `out` is
-// written by the launch before. Races: none.
+// Arrays: leaf[n], the root of each label's leaf or -1; labels[pitch] of the sources in the order
+// of column_order.cuh, or -1; space[height][pitch], the climbs; depth, low and vertex by label;
+// way_first and ways of leaf_ways.cuh; out[count][n]; step, of values.cuh. Dynamic shared memory: a
+// value per level of a leaf. Launch: 2 * kSide threads, one block per column, early: the previous
+// launch writes only `out`. Races: none.
 // requires: prepared/cuda/values.cuh
 // requires: prepared/cuda/column_order.cuh
 // requires: cuda/primitives/early_launch.cuh

@@ -1,7 +1,8 @@
-// Distances from many sources to the vertices of cells, stored: a block per cell and group of sources.
+// Stores distances from many sources to the vertices of cells: one block per cell and group of
+// sources.
 //
-// Macros and arrays: those of sweep_cells.cuh, rows[n][pitch] being written. BY_VERTEX: a row per vertex instead of one per
-// label; such rows are not read soon.
+// Macros and arrays: those of sweep_cells.cuh; rows[n][pitch] is written. BY_VERTEX: a row per
+// vertex instead of one per label; such rows are not read soon.
 // Launch: LANES / COLUMNS threads, cells * pitch / LANES blocks. Races: none.
 // requires: prepared/cuda/bottoms/sweep_cells.cuh
 

@@ -1,15 +1,17 @@
 // A cell of the elimination tree (see cells.cpp), swept by a block for a group of sources.
 //
-// After Delling, Goldberg, Nowatzyk and Werneck 2011, "PHAST", and Dibbelt, Strasser and Wagner 2016,
-// "Customizable contraction hierarchies": the distance of a vertex is the least over its arcs to ancestors in the
-// elimination tree, and over its distance after the climb from the source (climb.cuh). The departure is the cell: the
-// distances that its vertices read are in shared memory, so that an arc is read once for all sources of the group, and a
-// distance is written once and read again only as part of the boundary of a lower cell.
+// After Delling, Goldberg, Nowatzyk and Werneck 2011, "PHAST", and Dibbelt, Strasser and Wagner
+// 2016, "Customizable contraction hierarchies": the distance of a vertex is the least over its arcs
+// to ancestors in the elimination tree, and over its distance after the climb from the source
+// (climb.cuh). The departure is the cell: the distances that its vertices read are in shared
+// memory, so that an arc is read once for all sources of the group, and a distance is written once
+// and read again only as part of the boundary of a lower cell.
 //
-// A thread has COLUMNS sources and touches only their columns of the slots, so only the copying of records needs a barrier.
-// Few warps fit shared memory, so none of them may wait: records have one size and are read kSets ahead, the distances
-// that a record names are read during the record before, a missing arc has the weight "no path" instead of a branch, and
-// the distance of the vertex before, often the parent, is still in registers.
+// A thread has COLUMNS sources and touches only their columns of the slots, so only the copying of
+// records needs a barrier. Shared memory limits the number of warps, so none of them may wait:
+// records have one size and are read kSets ahead, the distances that a record names are read during
+// the record before, a missing arc has the weight "no path" instead of a branch, and the distance
+// of the vertex before, often the parent, is still in registers.
 //
 // A sink, a struct, receives the finished distances:
 //   place_of(int vertex, int label)         before the arcs of a vertex are followed, to start the loads that take() needs;
@@ -19,9 +21,10 @@
 // It does not receive labels that are in no cell: their distances are in `rows` (upper.cuh).
 //
 // Macros: LANES sources per block, COLUMNS of them per thread.
-// Arrays: cells; boundary (rows of `rows`), stream and outline of cells.cpp; space[height][pitch], the climbs;
-// sources[pitch], labels or -1; rows[..][pitch], distances of what lies outside of the cells. pitch is a multiple of LANES.
-// Dynamic shared memory: two chunks of records, then LANES values per slot.
+// Arrays: cells; boundary (rows of `rows`), stream and outline of cells.cpp; space[height][pitch],
+// the climbs; sources[pitch], labels or -1; rows[..][pitch], distances of labels outside the cells.
+// pitch is a multiple of LANES. Dynamic shared memory: two chunks of records, then LANES values per
+// slot.
 // Launch: LANES / COLUMNS threads, cells * pitch / LANES blocks.
 // requires: prepared/cuda/values.cuh
 // requires: cuda/primitives/copy_async.cuh
@@ -55,7 +58,7 @@ __device__ __forceinline__ void copy_columns(Columns* to, const Columns* from) {
     copy_async_value(reinterpret_cast<word_t*>(to), reinterpret_cast<const word_t*>(from));
 }
 
-// The records of a cell, on their way through two chunks of shared memory.
+// The records of a cell, streamed through two chunks of shared memory.
 class Records {
  public:
   __device__ __forceinline__ Records(const int4* first, int rounds, int4* memory)
@@ -63,9 +66,9 @@ class Records {
     stage(memory);
     stage(memory + kChunk);
   }
-  // Once the copies of the first chunk have arrived.
+  // Returns the current round, after the copies of the first chunk have arrived.
   __device__ __forceinline__ const int4* round() const { return round_; }
-  // The round after it, once all of this one has been read.
+  // Advances to the next round, after all of this one has been read.
   __device__ __forceinline__ void step() {
     round_ += kRound;
     if (--left_ > 0) return;
@@ -94,7 +97,7 @@ class Records {
   int left_;
 };
 
-// A record, and the distances that its arcs lead from.
+// A record, and the distances at the upper ends of its arcs.
 struct Record {
   int4 head, arc[kArcs / kPerEntry];
   Columns there[kArcs];
@@ -152,14 +155,15 @@ struct Sweep {
   __device__ __forceinline__ unsigned int groups() const {
     return static_cast<unsigned int>(pitch / LANES);
   }
-  // Of this thread's sources, in units of COLUMNS. The blocks of a cell lie next to each other.
+  // Returns the column of this thread's sources, in units of COLUMNS. The blocks of a cell are
+  // adjacent.
   __device__ __forceinline__ long long column() const {
     return static_cast<long long>(blockIdx.x % groups()) * kThreads + threadIdx.x;
   }
   __device__ __forceinline__ const Cell& cell() const { return cells[blockIdx.x / groups()]; }
 };
 
-// Results of climbs at the vertices of a cell with a source.
+// Results of climbs at the vertices of a cell that contains a source.
 class Climbed {
  public:
   __device__ __forceinline__ Climbed(const Sweep& s, const Cell& cell, const int* source)
@@ -197,7 +201,7 @@ struct NoClimb {
   __device__ __forceinline__ void lower(int, Columns&) {}
 };
 
-// The vertices of a cell, once the boundary is in its slots.
+// Processes the vertices of a cell, after the boundary is in its slots.
 template <class Climbs, class Sink>
 __device__ __forceinline__ void sweep_records(Records& records, int rounds, char* slots, Climbs& climbs, Sink& sink) {
   Record record[kSets];

@@ -1,20 +1,24 @@
-// Rows of distances, written in one go: a block per tile of consecutive vertices and group of sources.
+// Rows of distances, written once: one block per tile of consecutive vertices and group of sources.
 //
-// Answers are rows [source][vertex], while arcs are followed for many sources at once. Transposing rows afterwards moves
-// three times the bytes, and rows written cell by cell move parts of sectors. Here the tile comes first: tiles.cpp has cut
-// it into bundles (leaves.cuh), which warps take one after the other, the longest first. A warp writes its results to shared
-// memory, from which the block writes runs of kTile distances, 16 bytes per lane.
+// Answers are rows [source][vertex], while arcs are followed for many sources at once. Transposing
+// rows afterwards moves three times the bytes, and rows written cell by cell move parts of sectors.
+// So output tiles come first: tiles.cpp has cut each into bundles (leaves.cuh), which warps take
+// one after the other, the longest first. A warp writes its results to shared memory, from which
+// the block writes runs of kTile distances, 16 bytes per lane.
 //
-// Memory is written in sectors, and rows begin at any byte: each row of a tile begins at its first full sector, for which
-// the tile holds MARGIN vertices of the tile before. The columns of `values` are in an order in which the rows of a unit
-// begin at the same offset (column_order.cuh).
+// Memory is written in sectors, and rows begin at any byte: each row of a tile begins at its first
+// full sector, for which the tile holds MARGIN vertices of the previous tile. The columns of
+// `values` are in an order in which the rows of a unit begin at the same offset (column_order.cuh).
 //
-// Macros: TILE, vertices of a tile; MARGIN, kSector or 0. With 0 rows are written without alignment.
-// Arrays: bundles[..]; rows, starts of the rows that bundles read, in bytes; weights; places, bytes;
-// tile_first[tiles + 1], the starts of each tile's part of these, in units of a bundle, of kRows, of kRows and of 16 bytes;
-// values[..][pitch]; out[count][n]; step, of values.cuh. pitch is a multiple of 32 * COLUMNS. Dynamic shared memory:
-// kTile * 32 units of 16 bytes, then bundles, rows, places and weights of the largest tile.
-// Launch: 32 * kWarps threads, tiles * groups blocks, those of a group next to each other. Races: none.
+// Macros: TILE, vertices of a tile; MARGIN, kSector or 0. With 0 rows are written without
+// alignment.
+// Arrays: bundles[..]; rows, starts of the rows that bundles read, in bytes; weights; places,
+// bytes; tile_first[tiles + 1], the starts of each tile's part of these, in units of a bundle, of
+// kRows, of kRows and of 16 bytes; values[..][pitch]; out[count][n]; step, of values.cuh. pitch is
+// a multiple of 32 * COLUMNS. Dynamic shared memory: kTile * 32 units of 16 bytes, then bundles,
+// rows, places and weights of the largest tile.
+// Launch: 32 * kWarps threads, tiles * groups blocks, those of a group next to each other. Races:
+// none.
 // requires: prepared/cuda/bottoms/leaves.cuh
 // requires: prepared/cuda/column_order.cuh
 // requires: cuda/primitives/copy_async.cuh
@@ -23,15 +27,15 @@
 constexpr int kTile = TILE;
 constexpr int kStep = kTile - MARGIN;
 constexpr int kSector = 32 / sizeof(out_t);
-constexpr int kWide = 16 / sizeof(out_t);  // vertices that a lane writes at a time
+constexpr int kWide = 16 / sizeof(out_t);  // vertices that a lane writes at once
 static_assert(kWarps == kApart, "the units of a warp lie a whole number of kApart * COLUMNS sources apart");
 static_assert(MARGIN == 0 || (MARGIN >= kSector && kStep % kSector == 0), "tiles of a row follow each other");
 
-// Position in a tile of a unit of sources of a vertex: lanes with neighbouring units, and lanes whose vertices are kWide
-// apart, use different banks.
+// Returns the position in a tile of a unit of sources of a vertex: lanes with neighbouring units,
+// and lanes whose vertices are kWide apart, use different banks.
 __device__ __forceinline__ int at(int place, int unit) { return place * 32 + (unit ^ (place / kWide & 31)); }
 
-// Rows of the sources of a unit, kStep vertices of each from a place on.
+// Writes rows of the sources of a unit, kStep vertices of each from a place on.
 __device__ __forceinline__ void write_whole(const Columns* found, int place, int unit, out_t* to, long long apart,
                                             double step) {
 #pragma unroll
@@ -52,7 +56,7 @@ __device__ __forceinline__ void write_whole(const Columns* found, int place, int
     for (int i = 0; i < COLUMNS; ++i) __stcs(reinterpret_cast<int4*>(to + i * apart + mine), some.word[i]);
   }
 }
-// The same where some of these vertices or sources do not exist, or rows begin within 16 bytes.
+// The same if some of these vertices or sources do not exist, or rows are not aligned to 16 bytes.
 __device__ __forceinline__ void write_some(const Columns* found, int place, int unit, out_t* to, long long apart,
                                            int vertex, int n, int rows, double step) {
   for (int c = threadIdx.x & 31; c < kStep; c += 32) {
@@ -101,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps, 2)
     next = __shfl_sync(0xffffffffu, next, 0);
   }
   __syncthreads();
-  // The units of a warp are sources whose rows begin alike.
+  // The units of a warp are sources whose rows have equal alignment.
   long long source = source_of_column((group * 32 + warp) * COLUMNS, COLUMNS);
   const long long apart = static_cast<long long>(kApart) * n;
   out_t* row = out + source * n + tile * kStep;

@@ -5,7 +5,7 @@
 // outside: the labels to which the root of the subtree has arcs. A sweep goes down the labels,
 // which is a depth-first traversal, so only the path to the root is live: a slot is free again
 // after its last use, and a cell needs as many slots as its boundary and height together, however
-// many vertices it has. What no number of slots suffices for is left to pieces.cpp.
+// many vertices it has. Labels above all cells are left to pieces.cpp.
 //
 // The kernel reads a stream, in entries of 16 bytes. Each vertex has a record, or several if it has
 // more than kArcs arcs besides the one to the previous vertex. All records have the same size, so
@@ -32,8 +32,8 @@ namespace nearfar::prepared {
 namespace {
 
 constexpr int kArcs = 4, kSets = 3;  // arcs of a record, records of a round; of sweep_cells.cuh
-// Whether a record has arcs in its first pair, and in its second; whether it is its vertex's first,
-// its last, and whether the distance is written to a slot. Slots are multiples of more bytes.
+// Flags: arcs in the record's first pair, in its second; first record of its vertex, last one; the
+// distance is written to a slot. Slots are multiples of more bytes than the flags need.
 constexpr int kPair = 1, kFirst = 4, kLast = 8, kKeep = 16, kFlags = 127;
 constexpr int kFirstSlot = 1;  // slot 0 means "no path"
 
@@ -87,7 +87,7 @@ class Cutter {
   std::vector<int32_t> upper;    // labels in no cell
 
  private:
-  // The roots of the highest subtrees that fit a cell, in descending order.
+  // Returns the roots of the highest subtrees that fit a cell, in descending order.
   std::vector<int32_t> subtrees(const Shape& shape, const uint8_t* known,
                                 std::vector<uint8_t>& is_upper) {
     const int32_t n = arcs_.n;
@@ -112,7 +112,7 @@ class Cutter {
     return roots;
   }
 
-  // Adjacent subtrees share a cell while they fit.
+  // Puts adjacent subtrees into one cell while they fit.
   void gather(const std::vector<int32_t>& roots, const Shape& shape) {
     for (std::size_t i = 0; i < roots.size();) {
       const auto id = static_cast<int32_t>(cells.size() / kFields);
@@ -140,7 +140,7 @@ class Cutter {
     }
   }
 
-  // The labels that arcs lead to.
+  // Returns the labels that arcs lead to.
   static std::vector<int32_t> heads(const Arcs& arcs, const int64_t* first,
                                     const int32_t* head_depth) {
     std::vector<int32_t> found(at(first[arcs.n])), ancestor(at(arcs.height + 1), -1);
@@ -260,7 +260,7 @@ class Cutter {
   const bool wide_;
   const int slot_bytes_;
   std::vector<int32_t> size_, height_, last_, slot_, mark_;
-  std::vector<int32_t> boundary_heads_, head_;  // of all arcs, of those that a sweep follows
+  std::vector<int32_t> boundary_heads_, head_;  // heads of all arcs and of followed ones
   Interrupt interrupt_;
 
  public:

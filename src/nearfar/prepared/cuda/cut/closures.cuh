@@ -1,12 +1,15 @@
-// Matrices of the pieces of an elimination tree: distances from the boundary and the members to the members.
+// Matrices of the pieces of an elimination tree: distances from the boundary and the members to the
+// members.
 //
-// A warp takes 32 rows of a matrix, a lane a row, and goes through the members from the highest label down, as a sweep
-// from one vertex of the boundary or from one member does. The top of the tree has no boundary and ends the climbs; its
-// distances are those over all paths, so a climb precedes the sweep.
+// A warp takes 32 rows of a matrix, one per lane, and processes the members from the highest label
+// down, like a sweep from one vertex of the boundary or from one member. The top of the tree has no
+// boundary and ends the climbs; its distances are those over all paths, so a climb precedes the
+// sweep.
 //
-// Arrays: pieces; jobs[..] {piece, first row}; for each member, from *_first on, its arcs in *_way {row that the arc
-// leads to, arc}: down and, in the top, up; weights of the arcs; matrices, written.
-// Dynamic shared memory: 33 values per member of the largest piece. Launch: 32 threads, a block per job. Races: none.
+// Arrays: pieces; jobs[..] {piece, first row}; for each member, from *_first on, its arcs in *_way
+// {row that the arc leads to, arc}: down and, in the top, up; weights of the arcs; matrices,
+// written. Dynamic shared memory: 33 values per member of the largest piece. Launch: 32 threads, a
+// block per job. Races: none.
 // requires: prepared/cuda/pieces.cuh
 
 // Calls f(row, weight) for the arcs of a member; by all lanes of a warp.

@@ -56,8 +56,8 @@ int padded(int count, int unit) {
 
 class Cutter {
  public:
-  // least: members that a piece is extended to; most: their maximum, a multiple of kUnit. Larger
-  // sets become several pieces, one below the other.
+  // least: number of members to which a piece is extended; most: their maximum, a multiple of
+  // kUnit. Larger sets become several pieces, each below the previous one.
   Cutter(const Arcs& arcs, int least, int most, Ways up, Ways down)
       : arcs_(arcs),
         least_(least),
@@ -113,13 +113,13 @@ class Cutter {
   int32_t tile_count() const { return static_cast<int32_t>(tiles.size() / 2); }
   static int32_t entries(const Ways& ways) { return static_cast<int32_t>(ways.entry.size() / 2); }
 
-  // The members of the piece that begins at `root`, in descending order; the roots of the subtrees
-  // below it are appended to `below`.
+  // Returns the members of the piece that begins at `root`, in descending order; the roots of the
+  // subtrees below it are appended to `below`.
   std::vector<int32_t> grown(int32_t root, std::vector<int32_t>& below) {
     const int bound = degree(root);
     std::priority_queue<std::pair<int, int32_t>> open;
     std::vector<int32_t> found;
-    int wanted = most_;  // until the first chain has ended
+    int wanted = most_;  // until the end of the first chain
     open.emplace(subtree(root), root);
     while (!open.empty()) {
       const int32_t v = open.top().second;

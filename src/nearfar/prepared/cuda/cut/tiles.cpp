@@ -27,9 +27,9 @@ namespace nearfar::prepared {
 namespace {
 
 constexpr int kRows = 4, kSteps = 4;  // of leaves.cuh
-constexpr int kCopies = 15;           // instead of steps: up to kRows vertices in no leaf
+constexpr int kCopies = 15;           // replaces steps: up to kRows vertices in no leaf
 constexpr int kWord = 4;              // places in a word
-constexpr int kNobody = 255;          // instead of a vertex of the tile
+constexpr int kNobody = 255;          // replaces a vertex of the tile
 
 class Tiler {
  public:
@@ -62,7 +62,7 @@ class Tiler {
     begin_tile();
     std::vector<Vertex> found;
     std::vector<Bundle> cut;
-    const int shift = std::max(margin - 1, 0);  // the farthest that a row is shifted
+    const int shift = std::max(margin - 1, 0);  // the largest shift of a row
     for (int32_t begin = -margin; begin + margin < arcs_.n + shift; begin += width - margin) {
       interrupt_.poll(at(width) * 16);
       const int count = std::min(width, arcs_.n - begin);
@@ -74,7 +74,7 @@ class Tiler {
       for (int i = 0; i < static_cast<int>(found.size());) {
         const int32_t root = found[at(i)].first;
         int some = 1;
-        const int limit = root < 0 ? std::min(most, kRows) : most;  // copies wait at once
+        const int limit = root < 0 ? std::min(most, kRows) : most;  // copies wait immediately
         while (some < limit && at(i + some) < found.size() && found[at(i + some)].first == root)
           ++some;
         cut.push_back({root, &found[at(i)], some});
@@ -115,7 +115,7 @@ class Tiler {
     return static_cast<int32_t>((arcs_.first[root + 1] - arcs_.first[root] + kRows - 1) / kRows);
   }
 
-  // Estimated cost of a bundle; copies wait for memory.
+  // Estimates the cost of a bundle; copies wait for memory.
   int32_t work(const Bundle& bundle) const {
     return bundle.some * (1 + std::min(steps_of(bundle.root), kSteps));
   }

@@ -1,19 +1,22 @@
-// The climb of each source through the elimination tree: distances to all ancestors over arcs upwards.
+// The climb of each source through the elimination tree: distances to all ancestors over upward
+// arcs.
 //
-// Only labels below the top of the tree relax their arcs: the distances within the top are known (upper.cuh), so the chain
-// ends at the first ancestor in the top.
+// Only labels below the top of the tree relax their arcs: the distances within the top are known
+// (upper.cuh), so the chain ends at the first ancestor in the top.
 //
-// A warp per source. An ancestor is named by its depth, so the search space is an array in shared memory. The path to the
-// root is known before any distance: labels are fetched kAhead levels ahead over `jump`, their nodes kNodes levels and
-// their arcs kArcs levels ahead, so that no level waits for memory (Dibbelt, Strasser and Wagner 2016, the upper half of
-// the elimination tree query).
+// One warp per source. An ancestor is identified by its depth, so the search space is an array in
+// shared memory. The path to the root is known before any distance: labels are fetched kAhead
+// levels ahead over `jump`, their nodes kNodes levels and their arcs kArcs levels ahead, so that no
+// level waits for memory (Dibbelt, Strasser and Wagner 2016, the upper half of the elimination tree
+// query).
 //
-// Arrays: node[n] by label {first arc, arcs, parent or -1, depth}; jump[n], the ancestor kAhead levels up or -1;
-// arcs of the way up: head_depth and weight; label[n] of vertices; sources[count], vertices; stop[n], the depth
-// of the first ancestor in the top, the label itself included, or -1 (null: there is no top); labels[pitch],
-// written: those of the sources, then -1; with `unit` > 0 in the order of column_order.cuh for so many columns side
-// by side; space[height][pitch], written for depths 0 to that of the source.
-// Dynamic shared memory: `height` values per warp. Launch: WARPS warps per block, pitch warps in all.
+// Arrays: node[n] by label {first arc, arcs, parent or -1, depth}; jump[n], the ancestor kAhead
+// levels up or -1; upward arcs: head_depth and weight; label[n] of vertices; sources[count],
+// vertices; stop[n], the depth of the first ancestor in the top, the label itself included, or -1
+// (null: there is no top); labels[pitch], written: those of the sources, then -1; with `unit` > 0
+// in the order of column_order.cuh for that many adjacent columns; space[height][pitch], written
+// for depths 0 to that of the source. Dynamic shared memory: `height` values per warp. Launch:
+// WARPS warps per block, pitch warps in all.
 // Races: none; the lanes of a warp lower distances of different depths.
 // requires: prepared/cuda/values.cuh
 // requires: prepared/cuda/column_order.cuh
@@ -59,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
     }
   };
   auto relax = [&](const Ways& found, value_t d) {
-    value_t known[kBatch];  // all of them before the first is lowered: no two arcs have one head
+    value_t known[kBatch];  // all loaded before the first is lowered: heads are distinct
 #pragma unroll
     for (int u = 0; u < kBatch; ++u) known[u] = found.to[u] >= 0 ? mine[found.to[u]] : value_t(0);
 #pragma unroll
@@ -71,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
   const int top = node[from].w;
   for (int i = lane; i <= top; i += 32) mine[i] = i == top ? value_t(0) : far_value();
   __syncwarp();
-  // A round is not left early: the loads in flight would have to be moved, and thus waited for.
+  // Rounds have no early exit, which would move the loads in flight and so wait for them.
   const int levels = top - until;
   for (int level = 0; level < levels; level += kAhead) {
 #pragma unroll

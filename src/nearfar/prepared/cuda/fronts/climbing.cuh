@@ -1,12 +1,14 @@
-// The climb from a source through the elimination tree, by a thread block: distances to all ancestors over arcs upwards.
+// The climb from a source through the elimination tree by a thread block: distances to all
+// ancestors over upward arcs.
 //
-// An ancestor is named by its depth, so the search space is an array in shared memory. The path to the root is known before
-// any distance (Dibbelt, Strasser and Wagner 2016, the upper half of the elimination tree query): while the first warp
-// climbs some levels of the path, the others copy the arcs of the next levels to shared memory, so that no level waits for
-// memory beyond it. A lane has one label of such a chunk, and finds it by jumps of powers of two.
+// An ancestor is identified by its depth, so the search space is an array in shared memory. The
+// path to the root is known before any distance (Dibbelt, Strasser and Wagner 2016, the upper half
+// of the elimination tree query): while the first warp climbs some levels of the path, the others
+// copy the arcs of the next levels to shared memory, so that no level waits for memory beyond it. A
+// lane has one label of such a chunk, and finds it by jumps of powers of two.
 //
-// Macros: WARPS of a block, at least 2; ROOM, arcs of a chunk that are copied; the arcs of other levels are read from
-// global memory.
+// Macros: WARPS of a block, at least 2; ROOM, arcs of a chunk that are copied; the arcs of other
+// levels are read from global memory.
 // requires: prepared/cuda/values.cuh
 // requires: cuda/primitives/copy_async.cuh
 #pragma once
@@ -41,8 +43,9 @@ class Climb {
         weights_(reinterpret_cast<value_t*>(memory)),
         depths_(reinterpret_cast<int*>(memory + 2 * kRoom * sizeof(value_t))) {}
 
-  // From a label to the ancestors below depth `until`, and over their arcs beyond. Returns the depth of the label. By all
-  // threads of the block, which see the distances and the results of the second warp's meanwhile() afterwards.
+  // Climbs from a label to the ancestors below depth `until`, and over their arcs beyond. Returns
+  // the depth of the label. Called by all threads of the block, which then see the distances and
+  // the results of the second warp's meanwhile().
   template <class F>
   __device__ __forceinline__ int run(int from, int until, F meanwhile) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -93,7 +96,7 @@ class Climb {
   __device__ __forceinline__ int4 look(int label) const {
     return label < 0 ? make_int4(0, 0, -1, -1) : ways_.node[label];
   }
-  // Arcs of the levels of a chunk, one behind the other.
+  // Places the arcs of the levels of a chunk one after the other.
   __device__ __forceinline__ Level placed(const int4& node, int base, int levels) const {
     const int lane = threadIdx.x & 31, arcs = base + lane < levels ? node.y : 0;
     int end = arcs;
@@ -125,7 +128,7 @@ class Climb {
     value_t weight[kSome];
   };
 
-  // Lowers the heads of the arcs of a chunk, from depth `deep` up; by one warp.
+  // Lowers the heads of the arcs of a chunk, from depth `deep` up; called by one warp.
   __device__ __forceinline__ void follow(const Level& mine, int half, int deep, int levels) const {
     const bool few = mine.arcs <= 32 * kSome && fits(mine.place, mine.arcs);
     if (__all_sync(0xffffffffu, few))
@@ -156,7 +159,7 @@ class Climb {
       const Arcs now = next;
       next = fetch((i + 1) % kLevels);
       const value_t d = mine_[deep - i];
-      value_t known[kSome];  // all of them before the first is lowered: no two arcs have one head
+      value_t known[kSome];  // all loaded before the first is lowered: heads are distinct
 #pragma unroll
       for (int u = 0; u < kSome; ++u) known[u] = now.to[u] >= 0 ? mine_[now.to[u]] : value_t(0);
 #pragma unroll

@@ -1,23 +1,27 @@
-// Distances from few sources to all labels that are in no bottom cell: climbs and products in one launch.
+// Distances from few sources to all labels that are in no bottom cell: climbs and products in one
+// launch.
 //
-// The work of climb.cuh and upper.cuh for few sources. Few sources fill few blocks, and the time is that of dependent steps:
-// a level of pieces waits for the one above, so a level must be short. A block has one or two jobs of a level, kUnit
-// members of a piece for 32 * COLUMNS sources each. While the grid meets at the barrier between two levels, it reads all
-// inputs of its next job that do not depend on the level above: the piece, the rows to read, the weights, and the results of
-// climbs. After the barrier it reads only the distances to the boundary, all together.
+// The work of climb.cuh and upper.cuh for few sources. Few sources fill few blocks, and dependent
+// steps take the time: a level of pieces waits for the one above, so a level must be short. A block
+// has one or two jobs of a level, kUnit members of a piece for 32 * COLUMNS sources each. While the
+// grid meets at the barrier between two levels, it reads all inputs of its next job that do not
+// depend on the level above: the piece, the rows to read, the weights, and the results of climbs.
+// After the barrier it reads only the distances to the boundary, all at once.
 //
-// For each piece on the way of a source, the block that climbed from the source takes the least over the ancestors in the
-// piece: a product of one row, for all of these pieces at once and without a barrier in between. The top of the tree is a
-// piece without a boundary and needs nothing else.
+// For each piece on the path of a source, the block that climbed from the source takes the least
+// over the ancestors in the piece: a product of one row, for all of these pieces at once and
+// without a barrier in between. The top of the tree is a piece without a boundary and needs nothing
+// else.
 //
-//
-// Arrays: of climbs those of climb.cuh; of products those of upper.cuh. lowest[n], of each label its lowest ancestor that is
-// in a piece, itself included, as a number of a member, or -1; way[members] {lowest ancestor in the next piece up, alike; first
-// part of the piece; ancestors in the piece, itself included, and where these begin in rows_up}; rows_up, their rows among the
-// members of the piece, falling from the highest. top: whether the first piece is the top. arrivals[2]: 0 before and behind.
-// Dynamic shared memory: the larger of kOwnBytes and `height` values and 16-bit numbers, and of kStages stages.
-// Launch: 32 * WARPS threads, cooperative. Races: none; a level is written before the barrier and read behind it, and never
-// read before.
+// Arrays: of climbs those of climb.cuh; of products those of upper.cuh. lowest[n], of each label
+// its lowest ancestor that is in a piece, itself included, as a number of a member, or -1;
+// way[members] {lowest ancestor in the next piece up, alike; first part of the piece; ancestors in
+// the piece, itself included, and where these begin in rows_up}; rows_up, their rows among the
+// members of the piece, descending from the highest. top: whether the first piece is the top.
+// arrivals[2]: 0 before and after. Dynamic shared memory: the larger of kOwnBytes and `height`
+// values and 16-bit numbers, and of kStages stages.
+// Launch: 32 * WARPS threads, cooperative. Races: none; a level is written before the barrier and
+// read only after it.
 // requires: prepared/cuda/fronts/climbing.cuh
 // requires: prepared/cuda/column_order.cuh
 // requires: prepared/cuda/pieces.cuh
@@ -50,13 +54,13 @@ struct Products {
   const unsigned short* rows_up;
 };
 
-// Members of a piece and sources: the share of a level that a block does.
+// A block's share of a level: members of a piece and sources.
 class Job {
  public:
   __device__ __forceinline__ Job(const Products& given, int4* memory)
       : given_(given), memory_(memory), lane_(threadIdx.x & 31), warp_(threadIdx.x >> 5) {}
 
-  // Reads what does not depend on the level above, and begins the copies of weights.
+  // Reads the inputs that do not depend on the level above, and begins the copies of weights.
   __device__ __forceinline__ void begin(int part, int group) {
     piece_ = given_.parts[part];
     column_ = static_cast<long long>(group) * 32 + lane_;
@@ -71,7 +75,7 @@ class Job {
     for (int e = 0; e < kEach; ++e) best_[e] = all_far();
   }
 
-  // Takes the results of climbs, where a source is below the piece.
+  // Merges the results of climbs for sources below the piece.
   __device__ __forceinline__ void take_climbs() {
     bool below[COLUMNS];
 #pragma unroll
@@ -99,7 +103,7 @@ class Job {
     }
     for (int step = 0, place = 0; step < steps; ++step) {
       copy_async_wait_but<kStages - 2>();
-      __syncthreads();  // copies have arrived, and the stage before is free
+      __syncthreads();  // copies have arrived, and the previous stage is free
       copy_rows(step + kStages - 1);
       copy_ways(step + kStages - 1);
       copy_async_commit();
@@ -127,7 +131,7 @@ class Job {
   }
 
  private:
-  // The weights of this warp's members in a row of kHigh of them.
+  // Reads the weights of this warp's members in a row of kHigh of them.
   __device__ __forceinline__ void read_ways(const int4* row, value_t* ways) const {
 #pragma unroll
     for (int u = 0; u < kEach / kPerUnit; ++u) {
@@ -174,8 +178,8 @@ class Job {
   Columns best_[kEach];
 };
 
-// A piece on the way of a source: where the rows that the source's ancestors have in its matrix are listed, how many, and the
-// depth of the highest.
+// A piece on the path of a source: position and number of the listed matrix rows of the source's
+// ancestors, and the depth of the highest.
 struct Step {
   Part part;
   int listed, rows, depth;
@@ -184,10 +188,11 @@ struct Step {
 struct Path {
   Step step[kPath];
   int count, next;  // pieces; the member that follows above them
-  bool over;        // whether there are no more
+  bool over;        // whether there are no more pieces
 };
 
-// Finds the pieces from a member up, and the top in any case; by one warp. row_of: room for a number per level of the tree.
+// Finds the pieces from a member up, and always the top; called by one warp. row_of: space for one
+// number per level of the tree.
 __device__ __forceinline__ void find_path(const Products& given, bool top, int member, Path& path, unsigned short* row_of) {
   const int lane = threadIdx.x & 31;
   int4 way = make_int4(-1, 0, 0, 0);
@@ -238,12 +243,13 @@ __device__ __forceinline__ void find_path(const Products& given, bool top, int m
   }
 }
 
-// The least over the source's ancestors, for all members of the pieces of a path; by all threads. mine: the climb.
+// Computes the least sum over the source's ancestors for all members of the pieces of a path;
+// called by all threads. mine: the climb.
 __device__ __forceinline__ void over_path(const Products& given, const Path& path, long long column, const value_t* mine,
                                           const unsigned short* row_of, int4* memory) {
   int4* const ring = memory + threadIdx.x;
   const int units = path.step[path.count - 1].end;
-  // The top comes first: it has most rows.
+  // The top comes first because it has the most rows.
   for (int unit = units - 1 - static_cast<int>(threadIdx.x); unit >= 0; unit -= kClimbThreads) {
     int which = 0;
     while (unit >= path.step[which].end) ++which;
@@ -321,7 +327,7 @@ extern "C" __global__ void __launch_bounds__(kClimbThreads, 3)
       if (path.count > 0) over_path(given, path, k, mine, row_of, memory);
       const bool over = path.over;
       const int next = path.next;
-      __syncthreads();  // the path is done with
+      __syncthreads();  // the path is no longer used
       if (over) break;
       if (threadIdx.x < 32) find_path(given, top, next, path, row_of);
       __syncthreads();
@@ -348,7 +354,7 @@ extern "C" __global__ void __launch_bounds__(kClimbThreads, 3)
       job.finish();
     }
   }
-  // The last block to leave sets the counters back.
+  // The last block to leave resets the counters.
   if (threadIdx.x == 0 && atomicAdd(arrivals + 1, 1u) == gridDim.x - 1) {
     arrivals[0] = 0;
     arrivals[1] = 0;

@@ -1,27 +1,33 @@
-// Distances from many sources to all labels that are in no bottom cell: products of matrices with (min, +).
+// Distances from many sources to all labels that are in no bottom cell: products of matrices with
+// (min, +).
 //
-// The labels are cut into pieces (pieces.cpp). A path enters a piece over the boundary, whose distances the levels above
-// have found, or over an ancestor of the source in the piece, whose distance the climb (climb.cuh) has found. With the
-// distances from both to all members (closures.cuh) there is no chain from label to label within a piece, and a separator
-// with all of its arcs is one product.
+// The labels are cut into pieces (pieces.cpp). A path enters a piece over the boundary, whose
+// distances the levels above have found, or over an ancestor of the source in the piece, whose
+// distance the climb (climb.cuh) has found. With the distances from both to all members
+// (closures.cuh) there is no chain from label to label within a piece, and a separator with all of
+// its arcs is one product.
 //
-// A job is kHigh members of a piece and a group of sources: rows of the boundary are copied to shared memory STAGES steps of
-// kDeep rows ahead. Groups do not depend on each other, so there is no barrier between levels of pieces: blocks take jobs
-// level by level and group by group, and a job waits until all jobs of its group above are done, which with many groups were
-// taken long before. The answer does not depend on which block has which job.
+// A job is kHigh members of a piece and a group of sources: rows of the boundary are copied to
+// shared memory STAGES steps of kDeep rows ahead. Groups do not depend on each other, so there is
+// no barrier between levels of pieces: blocks take jobs level by level and group by group, and a
+// job waits until all jobs of its group above are done, which with many groups were taken long
+// before. The result does not depend on the assignment of jobs to blocks.
 //
-// Few sources fill few blocks: with SHARES > 1, SHARES warps take the steps of one job in turns, each with its own memory
-// and without a barrier, and merge their results at the end.
+// Few sources fill few blocks: with SHARES > 1, SHARES warps take the steps of one job in turns,
+// each with its own memory and without a barrier, and merge their results at the end.
 //
-// Macros: COLUMNS sources side by side, of 16 bytes together, GROUPS of them per thread, ACROSS threads side by side; EACH
-// labels per thread, DOWN threads one below the other; SHARES, with more than 1 ACROSS * DOWN is 32; STAGES.
-// Arrays: parts by level; level_first[..]; the levels from `level` to `levels`; member {label, low, depth, row
-// of `rows`} and boundary_row, rows of `rows`; matrices; space[height][pitch], the climbs; sources[pitch], labels or -1;
-// rows[..][pitch]. pitch is a multiple of the sources of a block. progress: jobs taken, blocks that have ended, and parts done of
-// each group; 0 before and after.
-// Dynamic shared memory: SHARES * STAGES * kStage units of 16 bytes, then the sources of a block and one more number.
-// Launch: ACROSS * DOWN * SHARES threads, as many blocks as are resident at most. Races: none; the inputs of a job are
-// written before the count of its group is raised, and a block reads them after that count.
+// Macros: COLUMNS adjacent sources of 16 bytes in all, GROUPS of them per thread, ACROSS adjacent
+// threads; EACH labels per thread, DOWN threads below each other; SHARES, where more than 1
+// requires ACROSS * DOWN = 32; STAGES.
+// Arrays: parts by level; level_first[..]; the levels from `level` to `levels`; member {label, low,
+// depth, row of `rows`} and boundary_row, rows of `rows`; matrices; space[height][pitch], the
+// climbs; sources[pitch], labels or -1; rows[..][pitch]. pitch is a multiple of the sources of a
+// block. progress: jobs taken, blocks that have ended, and parts done of each group; 0 before and
+// after. Dynamic shared memory: SHARES * STAGES * kStage units of 16 bytes, then the sources of a
+// block and one more number.
+// Launch: ACROSS * DOWN * SHARES threads, at most as many blocks as are resident. Races: none; the
+// inputs of a job are written before the count of its group is raised, and a block reads them after
+// that count.
 // requires: prepared/cuda/pieces.cuh
 // requires: prepared/cuda/columns.cuh
 // requires: cuda/primitives/copy_async.cuh
@@ -42,7 +48,7 @@ __device__ __forceinline__ void team_barrier() {
   else
     __syncthreads();
 }
-// Whether any thread of the team says so; a barrier for them.
+// Returns whether `mine` is true in any thread of the team; a barrier for them.
 __device__ __forceinline__ bool any_of_team(bool mine) {
   if (SHARES == 1) return __syncthreads_or(mine) != 0;
   return __any_sync(0xffffffffu, mine) != 0;
@@ -51,7 +57,7 @@ __device__ __forceinline__ bool any_of_team(bool mine) {
 struct Best {
   Columns x[EACH][GROUPS];
 
-  // Over the kDeep rows of a stage.
+  // Adds the kDeep rows of a stage.
   __device__ __forceinline__ void over_stage(const int4* stage, int across, int down) {
     const Columns* const from = reinterpret_cast<const Columns*>(stage) + across;
     const int4* const ways = stage + kFrom + down * (EACH / kPerUnit);
@@ -83,7 +89,7 @@ struct Order {
   int begin, groups, level;
 
   __device__ __forceinline__ int before() const { return level_first[level] - begin; }  // parts of levels above
-  // The part of a job and its group of sources; jobs are asked for in rising order.
+  // Returns the part of a job and its group of sources; jobs are requested in ascending order.
   __device__ __forceinline__ int2 find(int job) {
     while (job >= (level_first[level + 1] - begin) * groups) ++level;
     const int first = level_first[level], parts = level_first[level + 1] - first;
@@ -163,7 +169,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, SHARES == 1 ? 8 : 1)
     for (int t = 0; t < EACH; ++t)
 #pragma unroll
       for (int g = 0; g < GROUPS; ++g) best.x[t][g] = all_far();
-    // The block of a job of a level above works at it, or waits for one above that.
+    // Some block processes each job of the levels above, or waits for a higher one.
     if (threadIdx.x == 0 && before > 0) {
       while (load_acquire(done + group) < static_cast<uint32>(before)) {
       }
@@ -174,7 +180,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, SHARES == 1 ? 8 : 1)
     look(share + kSoon * SHARES, row);
     for (int step = share, place = 0; step < steps; step += SHARES) {
       copy_async_wait_but<STAGES - 2>();
-      team_barrier();  // copies have arrived, and the stage before is free
+      team_barrier();  // copies have arrived, and the previous stage is free
       copy_step(step + kSoon * SHARES, place == 0 ? STAGES - 1 : place - 1, row);
       look(step + STAGES * SHARES, row);
       best.over_stage(stages + place * kStage, across, down);
@@ -203,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, SHARES == 1 ? 8 : 1)
         copy_async_commit();
       };
       copy_async_wait();
-      team_barrier();  // the last step is done with
+      team_barrier();  // the last step is finished
       fetch(share * kDeep, stages);
       int place = 0;
       for (int x = share * kDeep; x < part.count; x += SHARES * kDeep) {

@@ -1,28 +1,33 @@
-// Customization on the device: weights of the arcs, triangle by triangle; several metrics at once.
+// Customization on the device: weights of the arcs, triangle by triangle, for several metrics at
+// once.
 //
-// Two arcs up from one label, x - y and x - z with z above y, make a triangle with the arc y - z. Lower triangles (basic
-// customization): y - z weighs at most the path over x. Upper triangles (perfect customization): x - y and x - z weigh at
-// most the paths over the third vertex, where y - z has its final distance. Dibbelt, Strasser and Wagner 2016, sections 6
-// and 7. The CPU's form (customize.simd.cpp) gathers by label; here each triangle is found from its lowest label and lowers
-// an arc by an atomic, so that a level of the tree is one flat list whatever the degrees: some lanes take an arc x - y, and
-// each of them some of the arcs x - z before it. The third sides are listed once per structure where there is memory for 4
-// bytes per triangle; otherwise each is found among the arcs of y, which are sorted by depth.
+// Two arcs up from one label, x - y and x - z with z above y, make a triangle with the arc y - z.
+// Lower triangles (basic customization): y - z weighs at most the path over x. Upper triangles
+// (perfect customization): x - y and x - z weigh at most the paths over the third vertex, where y -
+// z has its final distance. Dibbelt, Strasser and Wagner 2016, sections 6 and 7. The CPU's form
+// (customize.simd.cpp) gathers by label; here each triangle is found from its lowest label and
+// lowers an arc by an atomic, so that a level of the tree is one flat list whatever the degrees:
+// some lanes take an arc x - y, and each of them some of the arcs x - z before it. The third sides
+// are listed once per structure where there is memory for 4 bytes per triangle; otherwise each is
+// found among the arcs of y, which are sorted by depth.
 //
-// A level is bound by latency, so each lane has kBatch triangles in flight, and the indices of its arcs are read before the
-// barrier: after it only weights are read and lowered.
+// A level is bound by latency, so each lane has kBatch triangles in flight, and the indices of its
+// arcs are read before the barrier: after it only weights are read and lowered.
 //
-// Levels are heights of labels: the arcs of a level have all of their triangles from below. One cooperative launch takes
-// them with a barrier over the grid in between. The `crowded` ones at the bottom have more arcs than the device has warps,
-// with few triangles each: there 8 lanes take an arc; above a whole warp does. Levels near the root have few arcs and would
-// be shorter than the barrier: a cluster of blocks goes through those, with its own barrier.
+// Levels are heights of labels: the arcs of a level have all of their triangles from below. One
+// cooperative launch takes them with a barrier over the grid in between. The `crowded` ones at the
+// bottom have more arcs than the device has warps, with few triangles each: 8 lanes process each
+// arc there, and a full warp above. Levels near the root have few arcs and would be shorter than
+// the barrier: a cluster of blocks processes those, with its own barrier.
 //
-//
-// Macros: those of values.cuh and types.cuh; SIDES values per arc, up and down, or one for both; THREADS per block.
-// Arrays: arcs[..] {first arc of the label x, this arc, first arc of its head y, arcs of y}, by level, without the first arc
-// of each label; third_first[..], alike: the starts of the third sides of an arc's triangles in third[triangles], or null;
-// level_first[..] of which the levels from `level` to `end` are taken; depth[n_arcs] of heads;
-// weights[metrics][n_arcs][SIDES]; detours alike, "no path" at the start; edge[entries] and place[entries], twice the arc
-// plus 1 where it leads down; of_edges[metrics][m]; flags[metrics][n_arcs] of customize.hpp.
+// Macros: those of values.cuh and types.cuh; SIDES values per arc, up and down, or one for both;
+// THREADS per block.
+// Arrays: arcs[..] {first arc of the label x, this arc, first arc of its head y, arcs of y}, by
+// level, without the first arc of each label; third_first[..], alike: the starts of the third sides
+// of an arc's triangles in third[triangles], or null; level_first[..] of which the levels from
+// `level` to `end` are taken; depth[n_arcs] of heads; weights[metrics][n_arcs][SIDES]; detours
+// alike, "no path" at the start; edge[entries] and place[entries], twice the arc plus 1 where it
+// leads down; of_edges[metrics][m]; flags[metrics][n_arcs] of customize.hpp.
 // Races: atomics of a level lower arcs of later levels, which are not read before a barrier.
 // requires: prepared/cuda/values.cuh
 // requires: cuda/primitives/memory.cuh
@@ -33,7 +38,7 @@ constexpr int kFewLanes = 8, kManyLanes = 32;  // per arc
 constexpr int kBatch = sizeof(value_t) == 4 ? 4 : 2;  // triangles per lane
 constexpr int kTight = 1, kNeeded = 4;  // of customize.hpp
 
-// Lowers *to. Floats are not negative here, so they are ordered as their bits are.
+// Lowers *to. Floats are not negative, so they have the order of their bits.
 __device__ __forceinline__ void lower(uint32* to, uint32 x) { atomicMin(to, x); }
 __device__ __forceinline__ void lower(uint64* to, uint64 x) { atomicMin(to, x); }
 __device__ __forceinline__ void lower(long long* to, long long x) { atomicMin(to, x); }
@@ -53,7 +58,7 @@ extern "C" __global__ void weigh_edges(const int* edge, const int* place, long l
     lower(weights + (SIDES == 2 ? place[i] : place[i] >> 1), static_cast<value_t>(of_edges[edge[i]]));
 }
 
-// The arc that leads to a depth, among `count` sorted ones from `first` on, of which one does.
+// Returns the arc that leads to a depth, which exists among `count` sorted ones from `first` on.
 __device__ __forceinline__ int arc_to(const int* depth, int first, int count, int wanted) {
   while (count > 1) {
     const int half = count >> 1;
@@ -86,7 +91,7 @@ struct Structure {
 
 // An arc x - y of a level, for one metric; arc.x >= arc.y: none.
 struct Item {
-  int metric, third;  // where its third sides begin
+  int metric, third;  // start of its third sides
   int4 arc;
 };
 
@@ -95,7 +100,7 @@ struct Batch {
   int xz[kBatch], yz[kBatch];
 };
 
-// The items of a level from one on, and from there on every `groups`-th.
+// The items of a level from a given one on, every `groups`-th.
 struct Level {
   int begin, end;
 
@@ -111,7 +116,7 @@ struct Level {
   }
 };
 
-// The triangles of a lane, from its arc `first` of x on.
+// Returns the triangles of a lane, from its arc `first` of x on.
 template <int Lanes>
 __device__ __forceinline__ Batch triangles(const Structure& s, const Item& item, int first) {
   Batch batch;
@@ -127,9 +132,9 @@ __device__ __forceinline__ Batch triangles(const Structure& s, const Item& item,
   return batch;
 }
 
-// Levels one after the other, from `level` on `steps` of them up or down, Lanes lanes per arc. Of each arc x - y:
-// f.begin(metric, arc x - y), f.take(batch) for its triangles, and f.end<Lanes>(), by all of its lanes. The arcs of a level
-// are fetched a level ahead.
+// Processes `steps` levels from `level` on, up or down, with Lanes lanes per arc. Calls
+// f.begin(metric, arc), f.take(batch) for the triangles of the arc, and f.end<Lanes>(), by all
+// lanes of the arc. The arcs of a level are fetched a level ahead.
 template <int Lanes, class Barrier, class F>
 __device__ __forceinline__ void for_levels(const Structure& s, const int* level_first, int level, int steps, int by,
                                            int metrics, Barrier& barrier, F& f) {
@@ -224,7 +229,7 @@ struct UpperTriangles {
   const value_t* weights;
   value_t* detours;
   int arc;
-  Sides xy, best;  // x - y, and the least way around it
+  Sides xy, best;  // arc x - y, and the shortest detour
 
   __device__ __forceinline__ void begin(int metric, int xy_arc) {
     weights = all_weights + metric * n_arcs * SIDES;
@@ -247,7 +252,7 @@ struct UpperTriangles {
 #pragma unroll
     for (int u = 0; u < kBatch; ++u)
       if (batch.yz[u] >= 0) {
-        value_t over[SIDES];  // between y and z
+        value_t over[SIDES];  // arc between y and z
 #pragma unroll
         for (int i = 0; i < SIDES; ++i) over[i] = detour[u].x[i] < direct[u].x[i] ? detour[u].x[i] : direct[u].x[i];
 #pragma unroll
@@ -258,7 +263,7 @@ struct UpperTriangles {
         }
       }
   }
-  // The lanes of an arc merge their results, and one of them lowers it.
+  // Merges the results of the lanes of an arc; one of them lowers it.
   template <int Lanes>
   __device__ __forceinline__ void end() {
     const uint32 all = 0xffffffffu >> (32 - Lanes) << (threadIdx.x & 31) / Lanes * Lanes;
@@ -274,7 +279,7 @@ struct UpperTriangles {
   }
 };
 
-// The levels from `level` to `end`, upwards and downwards.
+// Processes the levels from `level` to `end`, upwards and downwards.
 template <class Barrier>
 __device__ __forceinline__ void lower_levels(const Structure& s, const int* level_first, int level, int end, int crowded,
                                              int metrics, uint32* arrivals, LowerTriangles work) {

@@ -1,21 +1,24 @@
-// Distances of pairs: walks from both ends to the root of the elimination tree, or passes over tree labels.
+// Distances of pairs: walks from both ends to the root of the elimination tree, or passes over tree
+// labels.
 //
-// Walking (Dibbelt, Strasser and Wagner 2016, "elimination tree query"; walk.simd.cpp is the CPU's form): a warp per
-// pair. Ancestors are named by their depth, so both search spaces are arrays in shared memory. Below the
-// lowest common ancestor each end climbs alone; from there on both are at the same label and share its arcs, and
-// a label as far as the best meeting so far is not relaxed.
+// Walking (Dibbelt, Strasser and Wagner 2016, "elimination tree query"; walk.simd.cpp is the CPU's
+// form): one warp per pair. Ancestors are identified by their depth, so both search spaces are
+// arrays in shared memory. Below the lowest common ancestor each end climbs separately; above it
+// both visit the same labels, and a label as far as the best meeting so far is not relaxed.
 //
-// Labels (after Ouyang et al. 2018, "H2H"; labels.simd.cpp): the row of a label holds the distances of its climb, by depth.
-// Two labels share exactly the ancestors of their lowest common one, so a distance is the least sum over that many first
-// values of two rows. A lane finds the ancestor of a pair of its own, then eight lanes read the rows of a pair,
-// 16 bytes each.
+// Labels (after Ouyang et al. 2018, "H2H"; labels.simd.cpp): the row of a label holds the distances
+// of its climb, by depth. Two labels share exactly the ancestors of their lowest common one, so a
+// distance is the least sum over that many first values of two rows. Each lane finds the ancestor
+// of its own pair, then eight lanes read the rows of a pair, 16 bytes each.
 //
-// Arrays, by label: node[n] {first arc, arcs, parent or -1, depth}, one for each direction with its head_depth
-// and weight; spine[n] {highest label of its heavy path, that one's parent or -1, depth, where its row begins, in units of 8
-// values}; label[n] of vertices; sources[count] and targets[count], vertices; rows, values, each padded to 8;
-// found[count]. Macros: those of values.cuh, PRUNES: no weight is negative.
-// Dynamic shared memory: pairs_walk 2 * height values per warp, label_rows `height` per warp.
-// Launch: any number of whole warps. Races: none; lanes of a warp lower distances of different depths.
+// Arrays, by label: node[n] {first arc, arcs, parent or -1, depth}, one for each direction with its
+// head_depth and weight; spine[n] {highest label of its heavy path, that one's parent or -1, depth,
+// where its row begins, in units of 8 values}; label[n] of vertices; sources[count] and
+// targets[count], vertices; rows, values, each padded to 8; found[count]. Macros: those of
+// values.cuh, PRUNES: no weight is negative. Dynamic shared memory: pairs_walk 2 * height values
+// per warp, label_rows `height` per warp.
+// Launch: any number of whole warps. Races: none; lanes of a warp lower distances of different
+// depths.
 // requires: prepared/cuda/values.cuh
 
 constexpr uint32 kEveryLane = 0xffffffffu;
@@ -42,7 +45,7 @@ __device__ __forceinline__ void start(int depth, value_t* space) {
   __syncwarp();
 }
 
-// From v up to `stop`, which is not relaxed.
+// Climbs from v up to `stop`, which is not relaxed.
 __device__ __forceinline__ void ascend(const Side& side, int v, int stop, value_t* space) {
   if (v == stop) return;
   int4 now = side.node[v];
@@ -56,7 +59,7 @@ __device__ __forceinline__ void ascend(const Side& side, int v, int stop, value_
   }
 }
 
-// The lowest common ancestor, or -1, and its depth.
+// Returns the lowest common ancestor, or -1, and its depth.
 __device__ __forceinline__ int common_ancestor(const int4* spine, int a, int b, int4& of_a, int4& of_b) {
   of_a = spine[a];
   of_b = spine[b];
@@ -71,8 +74,8 @@ __device__ __forceinline__ int common_ancestor(const int4* spine, int a, int b, 
   return a > b ? a : b;
 }
 
-// The distance between two labels and the depth at which the ways meet, -1: none. forward and backward: `height`
-// values each, filled as far as the walk went. By a warp.
+// Returns the distance between two labels and the depth at which the walks meet, -1: none. forward
+// and backward: `height` values each, filled as far as the walk went. Called by a warp.
 __device__ __forceinline__ value_t walk(const Side& up, const Side& down, const int4* spine, int from, int to,
                                         value_t* forward, value_t* backward, int& meeting) {
   const bool symmetric = up.node == down.node;
@@ -176,7 +179,7 @@ extern "C" __global__ void __launch_bounds__(256)
   }
   value_t distance = far_value();
   for (int turn = 0; turn < kGroup; ++turn) {
-    // Lanes 0 to 3 have their pairs looked at first, by the groups 0 to 3.
+    // The pairs of lanes 0 to 3 are processed first, by groups 0 to 3.
     const int whose = turn * (32 / kGroup) + group;
     const int values = __shfl_sync(kEveryLane, prefix, whose);
     const value_t* const a = up + 8ll * __shfl_sync(kEveryLane, up_row, whose);

@@ -1,15 +1,17 @@
 // The edges of shortest paths between pairs.
 //
-// Walking as for distances (pairs.cuh), then back down both ways: which arcs led to the meeting is found by comparing sums,
-// as customization made them (unpack.cpp is the CPU's form, and finds the same arcs). A shortcut stands for two arcs
-// that lead to a lower label, and how many edges each arc stands for is known beforehand. So the edges of all paths
-// are counted before any is written, and an edge is found by its number alone: a thread per edge goes from an arc to
-// the half that has it, until the arc is an edge.
+// Walks as for distances (pairs.cuh), then traces both sides back down: the arcs that led to the
+// meeting are found by comparing sums, computed as in customization (unpack.cpp is the CPU's form,
+// and finds the same arcs). A shortcut represents two arcs that lead to a lower label, and the
+// number of edges of each arc is known beforehand. So the edges of all paths are counted before any
+// is written, and an edge is found from its number only: one thread per edge descends from an arc
+// to the half that has it, until the arc is an edge.
 //
-// Arrays: those of pairs.cuh; first[n + 1] and head_depth of all arcs; origin [sides] per arc: the two arcs that replace
-// it, the first followed down and the second up, or edges, ~edge; length [sides] per arc; steps[count][2 * height],
-// arcs with their direction in bit 0, from the middle of the row to both sides, and before[..], edges before each;
-// bounds[count] {first step, end}, reached[count], and edges of each pair, n_edges[count].
+// Arrays: those of pairs.cuh; first[n + 1] and head_depth of all arcs; origin [sides] per arc: the
+// two arcs that replace it, the first followed down and the second up, or edges, ~edge; length
+// [sides] per arc; steps[count][2 * height], arcs with their direction in bit 0, from the middle of
+// the row to both sides, and before[..], edges before each; bounds[count] {first step, end},
+// reached[count], and edges of each pair, n_edges[count].
 // Macros: those of pairs.cuh; SIDES. Races: none.
 // requires: prepared/cuda/pairs/pairs.cuh
 
@@ -19,7 +21,7 @@ struct Bounds {
 
 __device__ __forceinline__ int entry_of(int step) { return SIDES == 1 ? step >> 1 : step; }
 
-// Which of the arcs [from, from + count) leads to `depth`, or -1. Depths rise.
+// Returns the arc in [from, from + count) that leads to `depth`, or -1. Depths ascend.
 __device__ __forceinline__ int arc_to(const int* depths, int from, int count, int depth) {
   if (count == 0) return -1;
   while (count > 1) {
@@ -30,7 +32,7 @@ __device__ __forceinline__ int arc_to(const int* depths, int from, int count, in
   return depths[from] == depth ? from : -1;
 }
 
-// The arcs from the meeting down to v; returns how many. steps[k * by], k from 0.
+// Writes the arcs from the meeting down to v to steps[k * by], k from 0; returns their number.
 __device__ __forceinline__ int trace(const Side& side, const int* first, const int* all_depths, int v,
                                      const value_t* space, int meeting, int* path, int down, int* steps,
                                      int by) {

@@ -1,15 +1,17 @@
 // Distances between sources and targets: a product of matrices with minimum and sum.
 //
-// A shortest path between two labels goes over a common ancestor, and two labels share exactly the ancestors of their
-// lowest common one (Ouyang et al. 2018, "H2H"). The climbs of all sources and targets are stored by depth, so a
-// distance is the least sum over the depths down to that of the lowest common ancestor. Sources and targets come
-// sorted by label, which is a postorder: of three labels in order the ends share what each shares with the middle. So
-// how deep the labels of two tiles go together is known from the ends of the tiles, and where tiles do not overlap no
-// pair is looked at by itself. Most tiles part high up in the tree, and what lies deeper is not read.
+// A shortest path between two labels passes a common ancestor, and two labels share exactly the
+// ancestors of their lowest common one (Ouyang et al. 2018, "H2H"). The climbs of all sources and
+// targets are stored by depth, so a distance is the least sum over the depths down to that of the
+// lowest common ancestor. Sources and targets are sorted by label, which is a postorder: of three
+// labels in order the ends share what each shares with the middle. So the common depth of labels of
+// two tiles follows from the ends of the tiles, and if tiles do not overlap no pair is inspected
+// individually. Most tiles separate high up in the tree, and deeper distances are not read.
 //
-// Macros: COLUMNS sources side by side per thread. Arrays: spine[n] as in pairs.cuh; sources[pitch] and targets[count],
-// labels in rising order, of sources then -1; from_start[] and to_end[] of each, for their tiles (tile_depths);
-// climbs[height][pitch] and target_climbs[height][target_pitch]; rows[count][pitch], written.
+// Macros: COLUMNS adjacent sources per thread. Arrays: spine[n] as in pairs.cuh; sources[pitch] and
+// targets[count], labels in ascending order, for sources padded with -1; from_start[] and to_end[]
+// of each, for their tiles (tile_depths); climbs[height][pitch] and
+// target_climbs[height][target_pitch]; rows[count][pitch], written.
 // Launch of table: 256 threads, (pitch / kWide, tiles of targets) blocks. Races: none.
 // requires: prepared/cuda/values.cuh
 // requires: prepared/cuda/columns.cuh
@@ -18,7 +20,7 @@ constexpr int kAcross = 16, kDown = 16, kEach = 4, kDeep = 16;
 constexpr int kWide = kAcross * COLUMNS;  // sources of a tile
 constexpr int kHigh = kDown * kEach;      // targets of a tile
 
-// The depth of the lowest common ancestor, or -1. Labels of a heavy path are in a row.
+// Returns the depth of the lowest common ancestor, or -1. Labels of a heavy path are in a row.
 __device__ __forceinline__ int common_depth(const int4* spine, int a, int b) {
   if (a < 0 || b < 0) return -1;
   int4 of_a = spine[a], of_b = spine[b];
@@ -36,8 +38,8 @@ __device__ __forceinline__ int common_depth(const int4* spine, int a, int b) {
   return a > b ? of_a.z : of_b.z;
 }
 
-// How deep each label goes together with the first and with the last of its tile.
-// labels[some]; per tile of `size`. Launch: any number of threads.
+// Computes the common depth of each label with the first and the last of its tile. labels[some];
+// per tile of `size`. Launch: any number of threads.
 extern "C" __global__ void __launch_bounds__(256)
     tile_depths(const int4* spine, const int* labels, int some, int size, int* from_start,
                 int* to_end) {
@@ -50,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(256)
   to_end[i] = common_depth(spine, labels[i], labels[last]);
 }
 
-// Distances of a thread's targets from an ancestor.
+// Loads the distances of a thread's targets from an ancestor.
 __device__ __forceinline__ void ways(const Columns* all, int down, value_t (&way)[kEach]) {
 #pragma unroll
   for (int u = 0; u < kEach / COLUMNS; ++u) {
@@ -67,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(kAcross * kDown)
           long long target_pitch, value_t* rows) {
   __shared__ Columns near[kDeep][kAcross];
   __shared__ Columns far[kDeep][kHigh / COLUMNS];
-  __shared__ int ends[2], deepest, shallowest;  // ends: which tile is first, their common part
+  __shared__ int ends[2], deepest, shallowest;  // ends: the first tile, their common part
   const int across = threadIdx.x % kAcross, down = threadIdx.x / kAcross;
   const long long column = static_cast<long long>(blockIdx.x) * kWide;
   const int row = blockIdx.y * kHigh;
@@ -76,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(kAcross * kDown)
     while (s > 0 && sources[column + s] < 0) --s;
     const int s_first = sources[column], s_last = sources[column + s];
     const int t_first = targets[row], t_last = targets[row + t];
-    // Which tile comes first, or 0 where they overlap.
+    // Number of the tile that comes first, or 0 if they overlap.
     ends[0] = s_first < 0 ? 0 : s_last < t_first ? 1 : t_last < s_first ? 2 : 0;
     ends[1] = ends[0] == 1 ? common_depth(spine, s_last, t_first)
               : ends[0] == 2 ? common_depth(spine, t_last, s_first) : 0;

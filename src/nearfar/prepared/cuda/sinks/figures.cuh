@@ -1,7 +1,8 @@
 // Sum, maximum and number of excluded distances that a thread has read per source.
 //
-// Integers are added modulo 2^64: the caller knows from the maximum whether they can have overflowed. Sums of floats depend
-// on their order and are not made. Distances are not negative, so the maximum of none is 0.
+// Integers are added modulo 2^64: the caller knows from the maximum whether they can have
+// overflowed. Sums of floats depend on their order and are not computed. Distances are not
+// negative, so the maximum of none is 0.
 //
 // Macros: COLUMNS; WHOLE (integers).
 // requires: prepared/cuda/values.cuh

@@ -1,12 +1,14 @@
-// Sums of float64 per source, in the order of a row that is added by halves: entry i and entry i + half, until one is left.
+// Sums of float64 per source, with rows added by halves: entry i plus entry i + half, until one is
+// left.
 //
-// That order is the same on every device. kLevels halvings are one launch: a thread has one source and one entry of the
-// result, and adds the entries that lead to it depth first, so nothing in between is stored. At an odd width the last entry
-// without a partner is kept.
+// That order is the same on every device. kLevels halvings are one launch: a thread has one source
+// and one entry of the result, and adds the entries that lead to it depth first, so nothing in
+// between is stored. At an odd width the last entry without a partner is kept.
 //
 // Macros: KIND of the terms: 0 float64 values, 1 distances, 2 their reciprocals without those of 0.
-// Arrays: values[..][pitch]; listed[width], rows of `values`, or null for the first `width`; but[pitch], labels whose own
-// entry does not count, or null; vertex[n], entries of labels; sums[after][pitch], written; step, of values.cuh.
+// Arrays: values[..][pitch]; listed[width], rows of `values`, or null for the first `width`;
+// but[pitch], labels whose own entry does not count, or null; vertex[n], entries of labels;
+// sums[after][pitch], written; step, of values.cuh.
 // Launch: kAcross threads, (pitch / kAcross, up to `after`) blocks. Races: none.
 // requires: prepared/cuda/values.cuh
 

@@ -1,21 +1,25 @@
-// Rows of sums over shortcuts become rows with the sums of a search, bit for bit: one block per row.
+// Turns rows of sums over shortcuts into the rows of a search, bit for bit: one block per row.
 //
-// Shortcuts add in another order than a search, which adds from the source on, so a sweep's floats are off by rounding. The
-// search's distance of a vertex is the least such sum over all paths, and relaxing to the fixed point finds it from any
-// sums along paths. The sums are recomputed from the source on over edges that are tight up to `slack` in the given row,
-// which are little more than a tree of shortest paths; a vertex whose sum improves relaxes its own edges in the next round.
-// An edge that is left out leads to a sum above the bound of its head, and a reached vertex has a sum within its bound: once
-// all are reached no edge can improve any, whatever the slack, and the row is that of a search. Where rounding exceeded the
-// slack some vertex is not reached, and the rounds continue with more slack, at last without a bound.
+// Shortcuts add in another order than a search, which adds from the source on, so a sweep's floats
+// are off by rounding. The search's distance of a vertex is the least such sum over all paths, and
+// relaxing to the fixed point finds it from any sums along paths. The sums are recomputed from the
+// source on over edges that are tight up to `slack` in the given row, which are little more than a
+// tree of shortest paths; a vertex whose sum improves relaxes its own edges in the next round. An
+// edge that is left out leads to a sum above the bound of its head, and a reached vertex has a sum
+// within its bound: once all are reached no edge can improve any, whatever the slack, and the row
+// is that of a search. If rounding exceeded the slack, some vertex is not reached, and the rounds
+// continue with more slack and finally without bounds.
 //
-// The sequential form is cpu/distances/polish.hpp. Rounds go by the number of edges, which needs no sorting.
+// The sequential form is cpu/distances/polish.hpp. Rounds follow the number of edges, which needs
+// no sorting.
 //
 // Macros: those of types.cuh, THREADS per block. Weights must not be negative.
-// Arrays: offsets[n + 1] and edges[m] of the graph; sources[count]; rows[count][n], replaced; for each block
-// exact[n] and queue[2][n]. Launch: any number of blocks of THREADS; rows are dealt out by block.
-// Races: blocks share nothing. Within one, atomics lower distances while others read them: a value read is a sum along a
-// path, and each improvement puts the vertex into the next round. A queue that would be too long is replaced by all
-// vertices.
+// Arrays: offsets[n + 1] and edges[m] of the graph; sources[count]; rows[count][n], replaced; for
+// each block exact[n] and queue[2][n]. Launch: any number of blocks of THREADS; rows are
+// distributed over blocks.
+// Races: blocks share nothing. Within one, atomics lower distances while others read them: a value
+// read is a sum along a path, and each improvement puts the vertex into the next round. A queue
+// that would be too long is replaced by all vertices.
 // requires: cuda/primitives/memory.cuh
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/warp.cuh
@@ -23,7 +27,7 @@
 
 constexpr int kWidest = 2;  // number of times that the slack is widened; then there is no bound
 
-// Non-negative floats are ordered as their bits are.
+// Non-negative floats have the order of their bits.
 __device__ __forceinline__ float lower(float* to, float x) {
   return __int_as_float(atomicMin(reinterpret_cast<int*>(to), __float_as_int(x)));
 }

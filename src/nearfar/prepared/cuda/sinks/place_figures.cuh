@@ -1,11 +1,12 @@
 // Reductions of rows in the caller's form and order, from the sums that a sweep left per column.
 //
-// Macros: WHOLE, as for figures.cuh; DOUBLES: sums are doubles, else integers whose bits these are. Arrays of the sweep:
-// sums, missed and greatest[pitch] as in figures.cuh, sums or the other two null; back[count], the column of each source, or
-// null: in order; step, of values.cuh. order[count]: the place of each source. Written there, where not null: counts,
-// totals, means (NaN where nothing counts) and most (-1 there). `every` distances of a row could count.
-// status[2], 0 before: the greatest integer distance of all; and whether a distance may be missing because it does not fit:
-// one is missing from a row that has others beyond `top`.
+// Macros: WHOLE, as for figures.cuh; DOUBLES: sums are doubles, else integers whose bits these are.
+// Arrays of the sweep: sums, missed and greatest[pitch] as in figures.cuh, sums or the other two
+// null; back[count], the column of each source, or null: in order; step, of values.cuh.
+// order[count]: the place of each source. Written if not null: counts, totals, means (NaN where
+// nothing counts) and most (-1 there). `every` distances of a row could count. status[2], 0 before:
+// the greatest integer distance of all; and whether a distance may be missing because it does not
+// fit: one is missing from a row that has others beyond `top`.
 // Launch: 256 threads, a thread per source. Races: maxima.
 // requires: prepared/cuda/values.cuh
 

@@ -1,15 +1,18 @@
-// Reduction of the distances of each source, read once in the sweep's layout [label][source], never as rows.
+// Reduction of the distances of each source, read once in the sweep's layout [label][source], never
+// as rows.
 //
-// A thread has its own sources (COLUMNS of them, or one) and runs down a slice of the labels, so that a warp reads adjacent
-// memory and works without other warps until the end of its slice. Slices are merged by atomics on integers and maxima, or by
-// a second run over the nearest of each slice: the result does not depend on any order.
+// A thread has its own sources (COLUMNS of them, or one) and processes a slice of the labels, so
+// that a warp reads adjacent memory and is independent of other warps until the end of its slice.
+// Slices are merged by atomics on integers and maxima, or by a second run over the nearest of each
+// slice: the result does not depend on any order.
 //
-// Distances beyond `bound` and "no path" do not count. The source itself counts where it is listed; the caller subtracts it,
-// except from the nearest, where it would take a place.
+// Distances beyond `bound` and "no path" do not count. The source itself counts where it is listed;
+// the caller subtracts it, except from the nearest, where it would take a place.
 //
-// Macros: COLUMNS of a thread (figures); SPAN (histogram); KEEP, the nearest per source, and FOUND_NAMES: names are stored with
-// the values (nearest). Arrays: values[..][pitch]; listed[some], rows of `values`, or null for the first `some`; sources[pitch],
-// labels or -1. All that is written has one entry per column of the sweep, the unused ones of its padding included.
+// Macros: COLUMNS of a thread (figures); SPAN (histogram); KEEP, the nearest per source, and
+// FOUND_NAMES: names are stored with the values (nearest). Arrays: values[..][pitch]; listed[some],
+// rows of `values`, or null for the first `some`; sources[pitch], labels or -1. All outputs have
+// one entry per column of the sweep, the unused ones of its padding included.
 // Races: atomics, whose results do not depend on their order.
 // requires: prepared/cuda/values.cuh
 // requires: prepared/cuda/columns.cuh
@@ -47,7 +50,8 @@ extern "C" __global__ void __launch_bounds__(32 * kReduceWarps)
   mine.leave(sums + column, missed + column, greatest + column);
 }
 
-// Hands each row of a slice on: its number and the distance in a column. Rows without a list are adjacent in memory.
+// Calls take with the number and the distance in a column for each row of a slice. Rows without a
+// list are adjacent in memory.
 template <class Take>
 __device__ __forceinline__ void each_row(const value_t* values, const int* listed, int begin, int end,
                                          long long pitch, long long column, Take take) {
@@ -64,11 +68,11 @@ __device__ __forceinline__ void each_row(const value_t* values, const int* liste
   }
 }
 
-// Number of distances per half-open bin.
-// edges[SPAN], bins + 1 of them, rising, then the greatest number there is; SPAN is a power of two. counts[bins][pitch],
-// merged with their present values. The first counter of a thread is for distances that are below or do not count, the last
-// for those beyond, so that all lanes take the same steps.
-// Dynamic shared memory: edges, rounded up to 16 bytes, then (bins + 2) * kAcross counters of 32 bits.
+// Number of distances per half-open bin. edges[SPAN], bins + 1 of them, ascending, then the
+// greatest number; SPAN is a power of two. counts[bins][pitch], merged with their present values.
+// The first counter of a thread is for distances that are below or do not count, the last for those
+// beyond, so that all lanes take the same steps. Dynamic shared memory: edges, rounded up to 16
+// bytes, then (bins + 2) * kAcross counters of 32 bits.
 // Launch: kAcross threads, (pitch / kAcross, slices) blocks.
 extern "C" __global__ void __launch_bounds__(kAcross)
     histogram(const value_t* values, long long pitch, const int* listed, int some, value_t bound,

@@ -1,10 +1,12 @@
-// From [label][source] to [source][column]: tiles that both sides read and write in long runs.
+// Transposes [label][source] to [source][column] by tiles that are read and written in long runs.
 //
-// kNear tiles of sources run next to each other and read adjacent memory: of 28 forms from 32 x 32 to 128 x 128, with 1 to 8
-// adjacent tiles, this one moves most bytes per second.
+// kNear tiles of sources run concurrently and read adjacent memory: of 28 forms from 32 x 32 to 128
+// x 128, with 1 to 8 adjacent tiles, this one moves most bytes per second.
 //
-// Arrays: values[..][pitch]; place[some], the row of `values` of each column; out[count][width]; step, of values.cuh.
-// Launch: 256 threads, a block per tile, (tiles of columns * kNear, tiles of sources / kNear) blocks.
+// Arrays: values[..][pitch]; place[some], the row of `values` of each column; out[count][width];
+// step, of values.cuh.
+// Launch: 256 threads, one block per tile, (tiles of columns * kNear, tiles of sources / kNear)
+// blocks.
 // Races: none.
 // requires: prepared/cuda/values.cuh
 

@@ -1,10 +1,12 @@
-// Sources approximately in the order of the tree: those whose labels are in one bin of 2^shift labels side by side.
+// Sorts sources approximately in the order of the tree: those whose labels are in one bin of
+// 2^shift labels become adjacent.
 //
-// The order within a bin is left to the atomics; no distance depends on it. A full sort gains nothing more and takes several
-// launches that the host waits for.
+// The order within a bin depends on atomics; no distance depends on it. A full sort gains nothing
+// more and takes several launches that the host waits for.
 //
-// Arrays: sources[count], vertices; label[n] of vertices; ordered[count], the sources in that order; order[count], their
-// places among the sources. Launch: one block of 1024 threads; (n - 1) >> shift < kBins.
+// Arrays: sources[count], vertices; label[n] of vertices; ordered[count], the sources in that
+// order; order[count], their places among the sources. Launch: one block of 1024 threads; (n - 1)
+// >> shift < kBins.
 // Races: atomics in shared memory.
 // requires: cuda/primitives/types.cuh
 // requires: cuda/primitives/warp.cuh
