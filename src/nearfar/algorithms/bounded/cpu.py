@@ -55,7 +55,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 
 
 def _gain_together(facts: Facts, request: Request, settled: float) -> float:
-    """Return how many times as fast sources near each other are where their figures are wanted.
+    """Return the speedup of reductions for sources that are near each other.
 
     Fitted to ``benchmarks/within_limit.py --parts reach_expected``.
     """
