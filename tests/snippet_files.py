@@ -26,6 +26,7 @@ def snippet_files(folder: Path) -> None:
     (folder / "routes.csv").write_text(
         "from,to,miles,kind\nHEL,ARN,247,flight\nHEL,TLL,50,ferry\nARN,OSL,240,flight\n"
     )
+    (folder / "plain.csv").write_text("0,1,4\n1,2,3\n")
     (folder / "arena.map").write_text("type octile\nheight 3\nwidth 4\nmap\n....\n.@@.\n....\n")
     (folder / "arena.map.scen").write_text(SCENARIO)
     experiment = folder / "results" / "davidson-2014"

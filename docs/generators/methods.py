@@ -36,10 +36,10 @@ def page() -> str:
         NOTICE,
         "",
         "Pass an id as `method=` or `--method`; the part before the `@`, or the name of a family,",
-        "takes its cheapest variant. `nearfar methods` prints the same and says what is available",
-        "on this machine. Weights are non-negative unless the list says otherwise. Papers are",
-        "keys of `CITATION.cff`; the code of a family has pseudo-code and departures from its",
-        "papers. [Options](#options) are at the end.",
+        "takes its cheapest variant. `nearfar methods` prints the same and marks the methods",
+        "available on this machine. Weights are non-negative unless the list says otherwise.",
+        "Papers are keys of `CITATION.cff`; the code of a family has pseudo-code and departures",
+        "from its papers. [Options](#options) are at the end.",
     ]
     for family, members in families().items():
         folders = sorted({v.run.__module__.rpartition(".")[0] for v in members})

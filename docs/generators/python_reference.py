@@ -46,8 +46,8 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     (
         "Places",
         "Coordinates in frames, GeoSeries, arrays and pairs; "
-        "[Answer questions about places](../how-to/answer-questions-about-places.md) shows them at "
-        "work.",
+        "[Answer questions about places](../how-to/answer-questions-about-places.md) has "
+        "examples.",
         [
             *("table", "solve.places.table.BothTables", "nearest_places"),
             *("solve.places.table.NearestPlaces", "route", "routes", "Route", "accessibility"),
@@ -67,7 +67,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "Measures",
-        "[What flows along shortest paths](../explanation/measures.md) says how they work.",
+        "[Measures on shortest paths](../explanation/measures.md) explains how they are computed.",
         [
             *("measures.betweenness", "measures.path_counts", "measures.PathCounts"),
             *("measures.shortest_path_dag", "measures.ShortestPathDag"),
@@ -99,9 +99,9 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "Prepared graphs",
-        "Preparing takes seconds once; a query then takes microseconds. A function that takes a "
-        "`Graph` takes a `Prepared` too.\n[Prepare a graph](../how-to/prepare-a-graph.md) shows "
-        "them at work.",
+        "Preparing takes seconds once; a query then takes microseconds. A function that accepts a "
+        "`Graph` also accepts a `Prepared`.\n[Prepare a graph](../how-to/prepare-a-graph.md) has "
+        "examples.",
         [
             *("prepare", "load", "Prepared", "prepared.cpu.labels.TreeLabels"),
             *("prepared.cuda.pairs.pairs.DeviceLabels", "prepared.cpu.pairs.PairPaths"),
@@ -121,7 +121,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "Rasters and volumes",
-        "[Cost surfaces over rasters](../how-to/rasters.md) shows them at work. "
+        "[Cost surfaces over rasters](../how-to/rasters.md) has examples. "
         "`nearfar.raster.interfaces` has the functions\nof scikit-image, xarray-spatial and "
         "dijkstra3d, with the parameters of these libraries; options that it\ncannot serve raise "
         "`OptionError`.",
@@ -157,7 +157,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
     ),
     (
         "PyTorch and PyTorch Geometric",
-        "Arguments and layout are PyTorch Geometric's; tensors in, tensors out, on their device.",
+        "Arguments and layout are PyTorch Geometric's; results are tensors on the input's device.",
         ["torch.shortest_path_distances"],
     ),
     (
@@ -498,7 +498,7 @@ def index_page(notice: str) -> str:
         "",
         "## Common parameters",
         "",
-        "A parameter has one name, one default and one meaning wherever it occurs, so the pages",
+        "A parameter has the same name, default and meaning in every function, so the pages",
         "leave out those with no other meaning than here. All but the first ones are given by",
         "keyword; options of the method follow as further keywords. Where `NegativeWeightError` is",
         "listed, weights must not be negative. Examples start with `import nearfar`.",

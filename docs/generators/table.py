@@ -28,7 +28,7 @@ class Table:
     where: str = ""  #: Which rows.
     order: str = ""  #: Keys by which they are sorted, if any.
     columns: Mapping[str, str] = field(default_factory=dict)  #: Expressions by their heads.
-    #: With ``across``, rows that agree in all columns share a line, and ``cell`` stands in a column
+    #: With ``across``, rows that agree in all columns share a line, and ``cell`` is in a column
     #: named by ``across``.
     across: str = ""
     cell: str = ""
@@ -105,7 +105,7 @@ class Table:
 
 @functools.cache
 def tables() -> list[Table]:
-    """All tables; one that is ``like`` another takes what it does not say from that."""
+    """Return all tables; one that is ``like`` another inherits the fields it does not set."""
     declared = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
     flat = {
         block: {**own, "page": page, "block": block}

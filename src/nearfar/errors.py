@@ -40,7 +40,7 @@ _BEGIN, _VALUE, _END = "\x0e", "\x1f", "\x0f"
 
 
 def keyword(name: str, *value: Any) -> str:
-    """Return an option of the called function for a message; every interface words it in its way.
+    """Return an option of the called function for a message, in the spelling of the interface.
 
     ``keyword('device', 'cpu')`` is ``device='cpu'`` in Python and ``--device cpu`` in a shell; the
     value ``...`` stands for any.

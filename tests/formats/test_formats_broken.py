@@ -115,6 +115,7 @@ BROKEN: list[tuple[str, str, int | None, str]] = [
     (".csv", "source,target,weight\n1.0,2.0,3\n", None, "holds double, first 1.0"),
     (".csv", "source,target,weight\n1,2,3\n3,007,3\n", 3, "'007' in column 'target' begins"),
     (".csv", "007,1,3\n", 1, "source '007' begins with zeros: names=True"),
+    (".csv", "a,b,3\nb,c,4\n", 1, "or format='edges' for a file without names of columns"),
     (".csv", f"source,target,weight\n0,1,5\n1,2,{2**63}\n", 3, "does not fit 64 bits"),
     (".csv", '"a\nb",target,weight\n0,1,2\n', 1, r"'a\nb', target, weight"),
     (".txt", "1 2\n2 -01\n", 2, "target '-01' begins with zeros"),

@@ -153,7 +153,7 @@ def test_martins_page_says_which_sizes_have_how_many_graphs(results: Path) -> No
     text = page_of("martin-2009", results, {**document, "tasks": tasks})
     assert "graphs of each: 25 of size 1 to 5, 3 of size 6 to 11, where the paper has 25." in text
     assert "graphs of each: 25, where the paper has 25." in text  # matrices
-    assert "on a core each, up to" in text
+    assert "each on its own core, up to" in text
 
 
 def test_a_page_says_which_tasks_ran_on_which_gpu(results: Path) -> None:
@@ -308,6 +308,6 @@ def test_fewer_sources_are_told(results: Path) -> None:
 def test_wrong_answers_are_counted_of_safe_methods_alone(results: Path) -> None:
     document = copy.deepcopy(kept("martin-2009", "cuda"))
     cases = next(t for t in document["tasks"] if "cases" in t["result"])["result"]["cases"]
-    assert "promise right ones: 0." in page_of("martin-2009", results, document)
+    assert "safe methods: 0." in page_of("martin-2009", results, document)
     cases["F-GPU"]["wrong_runs"] = 3
-    assert "promise right ones: 3." in page_of("martin-2009", results, document)
+    assert "safe methods: 3." in page_of("martin-2009", results, document)

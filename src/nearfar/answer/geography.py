@@ -31,7 +31,7 @@ _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
 
 
 class Reach(NamedTuple):
-    """Vertices that a source reaches, and the edge that the source lies on.
+    """Vertices that a source reaches, and the edge that the source is on.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ def reach_features(
     polygons: bool = False,
     width: float = 50.0,
 ) -> dict[str, Any]:
-    """Return what some sources reach."""
+    """Return the vertices and edges that some sources reach."""
     named = named_graph(graph)
     _coordinates(named)
     features = []
@@ -236,7 +236,7 @@ def _entered(
 
 
 def _lines_within(graph: Graph | TurnGraph, near: Reach, limit: float) -> NDArray[np.float64]:
-    """Return the parts of edges up to a distance, from what lies within it; O(their edges)."""
+    """Return the parts of edges up to a distance, from the vertices within it; O(their edges)."""
     edges, left = _entered(graph, near, limit)
     graph = named_graph(graph)
     own = np.empty((0, 2, 2))
@@ -272,7 +272,7 @@ def _shares(graph: Graph, edges: NDArray[Any], left: NDArray[np.float64]) -> NDA
 def _own_lines(
     graph: Graph, near: Reach, limit: float, ways: NDArray[np.int64], left: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the reached parts of the edge that a place lies on, none of them twice.
+    """Return the reached parts of the edge that a place is on, each only once.
 
     ``ways`` are the edge and the one back, and ``left`` the distances left where each is entered.
     """

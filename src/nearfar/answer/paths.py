@@ -58,7 +58,7 @@ class Paths:
     Attributes
     ----------
     graph : Graph
-        The graph it belongs to.
+        Graph of the answer.
     distances : array, shape (n,)
         Dtype of the weights (int32 without weights; int64 when a 32-bit sum would not fit).
         Unreached is inf, or the maximum of an integer dtype. A CuPy array for an answer on the GPU.

@@ -78,7 +78,7 @@ def certify(
     The proof checks that the source has distance 0; no edge can still be relaxed (up to the limit);
     reached and unreached agree across every edge; each reached vertex has a tight edge from its
     predecessor; and the predecessors form a tree rooted at the source, since two vertices joined by
-    zero-weight edges could vouch for each other. O(n + m).
+    zero-weight edges could justify each other's wrong distance. O(n + m).
     """
     start = graph.index_of(source, "source")
     values = _distances(graph, distances)
@@ -197,7 +197,7 @@ def _distances(graph: Graph, given: Any) -> NDArray[Any]:
 
 
 def _predecessors(graph: Graph, given: Any) -> NDArray[Any]:
-    """Return contiguous predecessors in the graph's index dtype; none is cut to fit it."""
+    """Return contiguous predecessors in the graph's index dtype, without truncating any."""
     trees = as_numpy(given, "predecessors")
     if trees.size and trees.dtype.kind not in "iu":
         raise GraphError(f"predecessors have dtype {trees.dtype}: give integers")

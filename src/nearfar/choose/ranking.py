@@ -79,7 +79,7 @@ class Explanation:
     elsewhere: dict[str, str] = field(default_factory=dict)
 
     def reason(self, name: str) -> str:
-        """Return why a variant is excluded, with its estimated time elsewhere."""
+        """Return why a variant is excluded, with its estimated time on other devices."""
         return " - ".join(filter(None, (self.others[name], self.elsewhere.get(name))))
 
     @property
@@ -253,7 +253,7 @@ def _whatever_the_reach(
         found.append(next((v for v in fitting if _can_serve(v, graph, request)), None))
     if found[0] is None or found[0] is not found[1]:
         return None
-    return found[0], "the cheapest there, however far the graph reaches"
+    return found[0], "the cheapest on that device, for any number of hops"
 
 
 def rank(graph: Graph, request: Request) -> list[Choice]:
@@ -385,7 +385,7 @@ def _statistics(graph: Graph) -> dict[str, Any]:
 
 
 def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Explanation:
-    """Rank every variant for a request and say why the others are excluded.
+    """Rank the variants for a request, with the reasons why others are excluded.
 
     Parameters
     ----------

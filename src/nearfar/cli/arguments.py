@@ -37,7 +37,7 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
     form = parser.add_argument(
         "--format",
         metavar="NAME",
-        help="its format, where name and content do not tell; `nearfar convert --list` shows all",
+        help="its format, if name and content do not show it; `nearfar convert --list` shows all",
     )
     set_completer(form, lambda **_: list(formats()))
     add_reader_options(parser)

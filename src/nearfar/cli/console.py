@@ -58,9 +58,9 @@ EXIT_CODES: dict[Exit, str] = {
     Exit.NEGATIVE_CYCLE: "negative cycle reachable from the source",
     Exit.FAILED_PROOF: "an answer failed its proof",
     Exit.NO_PATH: "the target is not reachable",
-    Exit.UNAVAILABLE: "a method, optional package or cluster is not available here",
+    Exit.UNAVAILABLE: "a method, optional package or cluster is not available",
     Exit.INTERRUPTED: "interrupted by Ctrl-C",
-    Exit.PIPE_CLOSED: "the program that read the output has ended, as in `| head`",
+    Exit.PIPE_CLOSED: "the program that read the output ended, as in `| head`",
     Exit.TERMINATED: "ended by SIGTERM",
 }
 
@@ -148,7 +148,7 @@ def add_output(parser: argparse.ArgumentParser, *, nested: bool = False) -> None
     group = parser.add_argument_group("output")
     for flags, text in (
         (("--json",), "print JSON on stdout"),
-        (("-q", "--quiet"), "no progress, remarks and summaries: only errors, and data asked for"),
+        (("-q", "--quiet"), "print only errors and requested data"),
         (("--debug",), "show the traceback of an error"),
     ):
         group.add_argument(*flags, action="store_true", default=default, help=text)

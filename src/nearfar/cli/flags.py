@@ -46,8 +46,8 @@ _HELP = {
     "allow_unsafe": "permit a method that is wrong by design",
     "tolerance": "relative, for ties of float weights",
     "seed": "seed of the random draw",
-    "to": "what to snap places to",
-    "parts": "the largest strongly connected part of the network, or all of it",
+    "to": "target of snapping",
+    "parts": "snap to the largest strongly connected part of the network, or to all of it",
     "max_distance": "leave out places farther from the network, in metres on the Earth",
     "decay": "linear, exponential or gaussian, with a scale: gaussian:600",
 }

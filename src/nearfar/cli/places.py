@@ -34,7 +34,7 @@ def add_snapping(parser: argparse.ArgumentParser, function: Callable[..., Any]) 
     group.add_argument(
         "--turns",
         action="store_true",
-        help="obey the turn restrictions of an OpenStreetMap file; with .nfp, those it holds",
+        help="obey the turn restrictions of an OpenStreetMap file or of a .nfp file",
     )
 
 
@@ -42,7 +42,9 @@ def add_tables(parser: argparse.ArgumentParser, function: Callable[..., Any]) ->
     """Add the tables of origins and destinations, and the column that names them."""
     texts = {"origins": "table of places, .csv or .parquet", "destinations": "likewise"}
     add_flags(parser, function, texts, help=texts)
-    parser.add_argument("--id", metavar="COLUMN", help="column that names the places in both")
+    parser.add_argument(
+        "--id", metavar="COLUMN", help="column with the names of places in both tables"
+    )
 
 
 @contextlib.contextmanager

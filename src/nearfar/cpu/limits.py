@@ -8,5 +8,5 @@ import numpy as np
 
 
 def exact_limit(dtype: np.dtype[Any], limit: float) -> bool:
-    """Return whether a search's own limit is the caller's: from 2**53 on it may lie above."""
+    """Return whether a search's own limit equals the caller's: from 2**53 on it may be greater."""
     return dtype.kind == "f" or limit < 2**53

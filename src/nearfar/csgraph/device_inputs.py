@@ -41,7 +41,7 @@ def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
         edge = cp.isfinite(weights)
         if bool(edge.all()):
             raise
-        # Whatever else is wrong with the arrays is said here.
+        # The Graph reports all other errors in the arrays.
         Graph.from_csr(indptr, indices, cp.where(edge, weights, 0), copy=False)
         before = cp.concatenate((cp.zeros(1, dtype=np.int64), cp.cumsum(edge, dtype=np.int64)))
         return Graph.from_csr(before[indptr], indices[edge], weights[edge], copy=False)

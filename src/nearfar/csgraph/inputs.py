@@ -60,7 +60,7 @@ def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
     values = _real(values)
     edge = values != 0
     if isinstance(matrix, np.ma.MaskedArray):
-        # SciPy takes the mask alone: a zero that is not masked is an edge of weight 0.
+        # SciPy uses only the mask: a zero that is not masked is an edge of weight 0.
         edge = ~np.ma.getmaskarray(matrix)
         if unweighted:
             values = np.ones(values.shape, dtype=np.int8)
@@ -94,7 +94,7 @@ def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool = False) -
         edge = np.isfinite(weights)
         if edge.all():
             raise
-        # Whatever else is wrong with the arrays is said here.
+        # The Graph reports all other errors in the arrays.
         Graph.from_csr(indptr, indices, np.where(edge, weights, 0), copy=False)
         before = np.concatenate(([0], np.cumsum(edge)))
         graph = Graph.from_csr(before[indptr], indices[edge], weights[edge], copy=False)

@@ -23,7 +23,7 @@ from nearfar.system.devices.arrays import as_dtype, module_of
 
 NO_VERTEX = -9999
 
-# : Number of sources from which it pays to check whether the weights are integers.
+# : Number of sources from which checking whether the weights are integers saves time.
 MANY = 4
 
 Device = Literal["auto", "cpu", "cuda"]

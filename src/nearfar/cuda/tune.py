@@ -1,12 +1,12 @@
 """Find the fastest launch shape for a graph on this GPU, and store it.
 
 Ortega-Arranz et al. (2015, section 4.1 and Table 1) gain up to 23% by choosing the threads per
-block of each of the three kernels and the split between L1 cache and shared memory. Their values
-came from a model of three boards; here they are measured on the present GPU. The kernels run one
-after another, so their shapes hardly interact and one is tuned at a time: relax, minimum, update,
-then the carve-out, each starting from the best so far. A measurement is the device time of a whole
-solve, by CUDA events; candidates alternate within a round, so that a drifting clock affects all
-equally, and medians are compared.
+block of each of the three kernels and the split between L1 cache and shared memory. The paper takes
+their values from a model of three boards; this module measures them on the current GPU. The kernels
+run one after another, so their shapes hardly interact and one is tuned at a time: relax, minimum,
+update, then the carve-out, each starting from the best so far. A measurement is the device time of
+a whole solve, by CUDA events; candidates alternate within a round, so that a drifting clock affects
+all equally, and medians are compared.
 """
 
 from __future__ import annotations

@@ -49,7 +49,8 @@ def spgrid(
     variant : str
         ``"square"``, ``"wide"``, ``"long"``, ``"hard_positive"`` or ``"hard_negative"``.
     vertices : int
-        Grid vertices wished for, 32 or more; rounded down to whole layers. The source comes on top.
+        Number of grid vertices, 32 or more; rounded down to whole layers. The source is added to
+        it.
     artificial_source : bool
         Add a second source with an edge to every vertex: 0 to the first source, 10**8 to the others
         (the paper's -S variants).

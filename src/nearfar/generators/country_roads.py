@@ -1,16 +1,16 @@
 """Road networks of a country: settlements, few crossings of rivers and ridges, long highways.
 
-A lattice of junctions is cut in two again and again, down to pieces of a few hundred junctions, as
-rivers, ridges and railways cut a country at every scale. Only few roads cross a cut: about two
+A lattice of junctions is bisected recursively, down to pieces of a few hundred junctions, as
+rivers, ridges and railways divide a country at every scale. Only few roads cross a cut: about two
 thirds of the fourth root of the piece's vertices. The separators of real maps grow like that: those
 of the 9th DIMACS challenge have 8 to 11 vertices for pieces of 4,000 to 8,000 and 35 for Florida's
-million. Motorways and arterials cross first. Wide cuts are water: their junctions are gone and each
-crossing is a bridge. Between the cuts a smooth random field says where people live: streets are
-dense in settlements, and sparse elsewhere, where only through roads remain with side roads and
-dead ends. Junctions are drawn towards the settlements, each along the gradient of the field.
+million. Motorways and arterials cross first. Wide cuts are water: their junctions are removed and
+each crossing is a bridge. Between the cuts a smooth random field gives the density of population:
+streets are dense in settlements; elsewhere only through roads with side roads and dead ends remain.
+Junctions are moved towards the settlements along the gradient of the field.
 
-Prepared graphs, partitions and hierarchies feel all this. ``road_like`` has none of it: its
-separators grow with the square root of the vertices, to ten times those of a map.
+These properties affect prepared graphs, partitions and hierarchies. ``road_like`` has none of them:
+its separators grow with the square root of the number of vertices, to ten times those of a map.
 """
 
 from __future__ import annotations

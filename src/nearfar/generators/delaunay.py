@@ -36,7 +36,7 @@ def delaunay(
         Number of points, 1 or more; up to three points are joined directly.
     order : str
         ``"random"``: vertices are numbered as the points are drawn; ``"near"``: along a serpentine
-        through the square, so that neighbours have near ids, which caches like.
+        through the square, so that neighbours have close ids, which suits caches.
 
     Returns
     -------

@@ -49,7 +49,7 @@ def kronecker(
     symmetrize : bool
         Store every edge in both directions, with one weight (GAP's kron).
     scramble : bool
-        Relabel the vertices by a random bijection, so that ids say nothing of degrees.
+        Relabel the vertices by a random bijection, so that ids do not depend on degrees.
     simple : bool
         Drop self-loops, and all but the first of parallel edges.
 

@@ -40,7 +40,7 @@ def preferential_attachment(
     vertices : int
         Number of vertices, 1 or more.
     attach : int
-        Edges that each vertex but the first brings, 1 or more.
+        Edges that each vertex but the first adds, 1 or more.
     simple : bool
         Drop all but the first of parallel edges.
 

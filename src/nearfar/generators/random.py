@@ -1,13 +1,13 @@
 """Random numbers that are equal on every machine, with every NumPy, in any order.
 
 Value ``i`` of a stream is a hash of (key, i): output ``i`` of splitmix64 (Steele, Lea, Flood: "Fast
-splittable pseudorandom number generators", OOPSLA 2014) started at the key. Nothing depends on the
-values before it, so arrays are filled by several threads and still come out the same, and an edge
-can look up the number of another edge. ``numpy.random`` is not used because its streams may change
-between versions; only 64-bit integer arithmetic happens here, done by ``generators/fill.cpp``.
+splittable pseudorandom number generators", OOPSLA 2014) started at the key. A value does not depend
+on earlier values, so several threads fill an array with the same result, and an edge can look up
+the number of another edge. ``numpy.random`` is not used because its streams may change between
+versions; only 64-bit integer arithmetic happens here, done by ``generators/fill.cpp``.
 
 The key of a stream is a hash of the user's seed and the stream's name ("targets", "weights", ...),
-so that asking for another weight range never changes which edges there are.
+so that changing the range of the weights does not change the edges.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Junctions are a jittered lattice. Streets between neighbouring junctions exist m
 from district to district; every twelfth line is an arterial road and every forty-eighth a
 motorway, which are complete and faster, so long shortest paths climb the hierarchy as they do on
 real roads. A fifth of the streets are subdivided into chains of degree-two vertices along a bend.
-What this keeps of a road network is what shortest-path methods feel: degree near 2.5, a diameter
-of the order of sqrt(n), travel times over two orders of magnitude, local ids. What it lacks:
-rivers, bridges, real city plans.
+The properties of a road network that affect shortest-path methods are kept: degree near 2.5, a
+diameter of the order of sqrt(n), travel times over two orders of magnitude, local ids. Rivers,
+bridges and real city plans are not modelled.
 """
 
 from __future__ import annotations

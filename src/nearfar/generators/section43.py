@@ -2,8 +2,8 @@
 
 A source, many racers, and sinks. After the first iteration every racer is in the frontier at
 distance 1, and all of them relax the same sink to different values at once. The right answer is
-2, by one racer; a method that compares and then writes without an atomic leaves whichever racer
-wrote last. The paper runs it with n = 1024 and one sink, directed and undirected.
+2, by one racer; a method that compares and then writes without an atomic keeps the value of the
+last racer to write. The paper runs it with n = 1024 and one sink, directed and undirected.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def section43(
     directed : bool
         False adds the way back with the same weights, which the paper tried as well.
     weight_dtype : str | None
-        int32, int64, float32 or float64. None would leave nothing to race for and is refused.
+        int32, int64, float32 or float64. None is refused, because without weights no vertices race.
     seed : int
         Any integer, for the shuffled order.
 

@@ -64,7 +64,7 @@ class Slot(Generic[T]):
         return dict(graph._kept.get(self, {}))
 
     def put(self, graph: Graph, value: T, key: Hashable = None) -> None:
-        """Store a value that was computed elsewhere."""
+        """Store a given value."""
         graph._kept.setdefault(self, {})[key] = value
 
     def take(self, graph: Graph, key: Hashable = None) -> T | None:

@@ -69,7 +69,7 @@ class GraphStatistics:
     shape : str
         ``"empty"``, ``"long"``, ``"skewed"``, ``"dense"`` or ``"random"``: see :func:`describe`.
     preparing : nearfar.prepared.outlook.Outlook or None
-        Whether :func:`nearfar.prepare` pays, with shortcuts, triangles, bytes and the number of
+        Whether :func:`nearfar.prepare` pays off, with shortcuts, triangles, bytes and the number of
         sources that repay it; None for a graph without vertices.
     """
 

@@ -57,9 +57,9 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
     Notes
     -----
     O(n + m) for counts and components, plus four single-source runs (two with negative weights).
-    Whether preparing pays is computed from an elimination order if that takes less than a second
-    (up to 100,000 vertices and few hubs), else estimated from samples; ``preparing.exact`` says
-    which.
+    Whether preparing pays off is computed from an elimination order if that takes less than a
+    second (up to 100,000 vertices and few hubs), else estimated from samples; ``preparing.exact``
+    says which.
 
     Examples
     --------

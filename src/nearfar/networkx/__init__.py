@@ -34,7 +34,7 @@ _SIGNATURES = {name: inspect.signature(function) for name, function in FUNCTIONS
 #: Below so many vertices and edges together a conversion costs more than it saves.
 SMALL = 2_000
 
-#: One pair, which NetworkX finds from both ends: not worth a conversion of its own.
+#: Functions of one pair, which NetworkX searches from both ends: not worth a conversion.
 _CHEAP_PAIR = frozenset({"has_path"})
 
 
@@ -66,7 +66,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     if len(graph) < SMALL and len(graph) + (m := graph.number_of_edges()) < SMALL:
         return f"the graph is small: {len(graph)} vertices and {m} edges"
     if name in _CHEAP_PAIR and not _converted(graph):
-        return "one pair does not pay for a conversion; the graph has none yet"
+        return "converting the graph takes longer than solving one pair; it has no conversion yet"
     return True
 
 

@@ -52,7 +52,7 @@ class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[
     __contains__, __len__ = dict.__contains__, dict.__len__
     __reversed__ = dict.__reversed__
 
-    def __iter__(self) -> Iterator[Any]:  # C code then asks for items instead of reading them
+    def __iter__(self) -> Iterator[Any]:  # C code then calls methods instead of reading items
         own: Any = self  # not through the methods below
         return dict.__iter__(own)
 

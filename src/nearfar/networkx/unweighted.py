@@ -16,7 +16,7 @@ from nearfar.networkx.search import LazyPaths, search
 
 
 def _levels(cutoff: Any) -> Any:
-    """Return NetworkX's level search goes on while the cutoff is above the level: it rounds up."""
+    """Round a cutoff up: NetworkX's search by levels continues while the cutoff is above."""
     return cutoff if cutoff is None or not math.isfinite(cutoff) else math.ceil(cutoff)
 
 

@@ -31,7 +31,7 @@ from nearfar.system.threads import on_threads
 #: Graphs prepared by a call for itself; the structure only, for the graph in another dtype.
 _READY: Slot[Prepared] = Slot("prepared")
 _STRUCTURE: Slot[Preparation] = Slot("preparation")
-#: Why preparing a graph does not pay, once the exact figures are known.
+#: Reason why preparing a graph does not pay off, once the exact numbers are known.
 _UNFIT: Slot[str] = Slot("not worth preparing")
 #: The guess may be wrong by a third before a call that prepares takes longer than searches.
 _MARGIN = 1.5

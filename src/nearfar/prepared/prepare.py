@@ -61,7 +61,7 @@ def prepare(
 ) -> Prepared | PreparedTurns:
     """Prepare a graph for many queries: find an order, build the arcs and compute their weights.
 
-    Preparing pays for graphs with small separators: roads, grids, meshes, power grids and most
+    Preparing pays off for graphs with small separators: roads, grids, meshes, power grids and most
     planar or geometric graphs. Others are refused with the figures before anything large is built.
 
     Parameters
@@ -123,7 +123,7 @@ def prepare(
         return graph
     on_gpu = canonical_device(device, ("cpu", "cuda")) == "cuda"
     if on_gpu:
-        runtime.device()  # or says what is missing, before seconds go into the order
+        runtime.device()  # or reports the missing package, before seconds are spent on the order
     clock, workers = _Clock(), check_threads(threads)
     structure = structure_of(graph)
     found, method = (
@@ -161,7 +161,7 @@ def foreseen(
     Returns
     -------
     Figures
-        ``worth`` says whether :func:`prepare` would refuse.
+        ``worth`` tells whether :func:`prepare` would refuse.
 
     Raises
     ------

@@ -80,8 +80,8 @@ class Prepared(Graph):
     """Graph that answers queries from an elimination tree instead of searching.
 
     :func:`nearfar.prepare` returns it. It is a :class:`Graph` and can be used as one; its own
-    methods answer point queries in microseconds. Like a graph it never changes:
-    :meth:`reweight` and :meth:`update` return another one that shares order and arcs.
+    methods answer point queries in microseconds. Like a graph it never changes: :meth:`reweight`
+    and :meth:`update` return a new one that shares order and arcs.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Prepared(Graph):
         Weights of the arcs.
     fixed : FixedPoint or None
         Float weights as the integers that arcs add; None for integers, and for floats that are
-        added as a search adds them.
+        added in the order of a search.
     perfect : bool
         Whether queries omit arcs that no shortest path needs.
     seconds : dict of str to float
@@ -281,7 +281,7 @@ class Prepared(Graph):
         ----------
         weights : array, shape (m,), or None
             One weight per edge, in the order of ``indices``; None means that every edge counts 1.
-            On a CUDA device they are customized there, and the result consists of device arrays.
+            Weights on a CUDA device are customized on it, and the result consists of device arrays.
         threads : int or None
             None uses all cores.
         perfect : bool or None
@@ -570,12 +570,12 @@ class Prepared(Graph):
         return _restored, (plain, self.preparation, self.metric, self.perfect, self.fixed)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file that :func:`nearfar.load` maps into memory.
+        """Write the prepared graph to a file that :func:`nearfar.load` maps into memory.
 
         Parameters
         ----------
         path : str or path
-            Ends in ``.nfp``. The file appears whole or not at all.
+            Ends in ``.nfp``. The file is written atomically.
 
         Raises
         ------
@@ -630,7 +630,7 @@ class Prepared(Graph):
         Returns
         -------
         path : list
-            Vertices, source first, in external names. Of several shortest paths always the same
+            Vertices, source first, in external names. Among several shortest paths always the same
             one, which may differ from that of a search.
         length : int or float
             In units of the weights.
@@ -985,7 +985,7 @@ class Prepared(Graph):
 
         Notes
         -----
-        Rows in fixed point are found once more, in steps.
+        Rows in fixed point are computed again, in steps.
         """
         if rows.dtype != self.weight_dtype:
             other = self.astype(rows.dtype)

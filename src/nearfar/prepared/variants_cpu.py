@@ -223,7 +223,7 @@ def elimination_tree_rows(
     requires=can_be_prepared,
     paper="dibbelt-2016",
     section="customizable contraction hierarchies; sources in vector lanes",
-    summary="prepares the graph within the call, for sources that are many enough to repay it",
+    summary="prepares the graph within the call, if there are enough sources to repay it",
     complexity="O(m log n + triangles + k arcs)",
     cost=_first,
     scratch=_first_bytes,

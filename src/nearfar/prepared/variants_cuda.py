@@ -64,7 +64,7 @@ _COMMON = 3e-14  # and per entry of a table and level of the tree
 _LEVEL = 4e-7  # seconds per level of the tree, whatever the number of sources
 _RESTORED = 1e-10  # seconds per distance, for the sums of floats that a search makes
 _SEARCHED = 1.2e-10  # seconds per vertex of a search from one source among thousands, at least
-_MOST_AT_ONCE = 8192  # sources per sweep that pay
+_MOST_AT_ONCE = 8192  # sources per sweep: more are not faster
 _CUT = 2e-7  # seconds per vertex to cut the tree into cells and bring them to the device
 
 
@@ -210,7 +210,7 @@ def _sources_at_once(
 
 
 def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
-    """Return the sources that fit a third of the free memory, and no more than pay."""
+    """Return the number of sources per block that fits a third of the free memory."""
     free, _ = runtime.memory()
     each = query_bytes(sweep.tree, sweep.dtype, 1, sweep.n_kept) // UNIT
     room = max(1, min(free // (3 * each), sweep.most_sources) // 128) * 128
@@ -225,7 +225,7 @@ def sources_per_sweep(sweep: Sweep | TileSweep, sources: int) -> int:
     requires=can_be_prepared,
     paper="dibbelt-2016",
     section="customizable contraction hierarchies; sources in lanes",
-    summary="prepares the graph within the call, for sources that are many enough to repay it",
+    summary="prepares the graph within the call, if there are enough sources to repay it",
     complexity="O(m log n + triangles + k arcs)",
     cost=_first,
     devices={"host", "device"},

@@ -96,7 +96,7 @@ class Engine:
         keys = np.full(int(np.prod(tiles)), self.unreached, dtype=self.grid.dtype)
         marks = np.zeros(len(keys), dtype=np.uint32)
         at = np.stack(np.unravel_index(cells, shape))
-        # A tile of a volume gives only what it lowers, so those beside a cell look for themselves.
+        # A tile of a volume sends only lowered distances, so adjacent tiles read their neighbours.
         reach = (0,) if self.grid.ndim == 2 else (-1, 0, 1)
         for shift in itertools.product(reach, repeat=3):
             near = np.clip(at + np.array(shift)[:, None], 0, np.array(shape)[:, None] - 1)
@@ -220,7 +220,7 @@ def search(
     ends: NDArray[np.int64],
     threads: int,
 ) -> NDArray[Any]:
-    """Return distances, on the device if the costs were given there; the raster fits it."""
+    """Return distances of a raster that fits the device, on the device if the costs are."""
     grid, shape = engine.grid, engine.given["shape"]
     runtime.require_memory(engine.bytes_of(grid.shape[0]))
     cells, which = np.unique(starts, return_inverse=True)

@@ -1,8 +1,8 @@
 """Functions with the arguments of scikit-image, xarray-spatial and dijkstra3d.
 
 Change one import: ``from nearfar.raster.interfaces import MCP_Geometric``. Costs are computed in
-the dtype of each library, so that the numbers agree; of several least-cost paths another one may
-be chosen.
+the dtype of each library, so that the numbers agree; among several least-cost paths a different one
+may be chosen.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class MCP:
             step="mean" if self._geometric else "enter",
             lengths=self._geometric,
         )
-        # A step of theirs leads from a cell to its neighbour, one of ours comes from it.
+        # Their steps lead from a cell to its neighbour, nearfar's from the neighbour to the cell.
         self.offsets: NDArray[np.int8] = -self._raster.steps[::-1]
         self._surface: Surface | None = None
 

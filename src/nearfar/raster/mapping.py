@@ -37,7 +37,7 @@ def map_array(
     path : str or path
         Ending in ``.npy``; the file appears once it is whole.
     dtype : dtype or None
-        Of the file; by default that of the source.
+        Dtype of the file; by default that of the source.
     band : int
         Band of a GeoTIFF, from 1.
     progress : callable or None

@@ -51,8 +51,8 @@ def least_cost_paths(
     k : int
         Paths per pair. The first costs least. Each further one costs least after the costs of all
         cells near those found before it were multiplied by ``penalty``, once for each of them; a
-        pair may get fewer than k different ones. On a raster the k cheapest paths in the strict
-        sense are one path with some cells moved aside.
+        pair may get fewer than k different ones. The k cheapest paths of a raster in the strict
+        sense would differ by only a few cells.
     penalty : float
         Factor above 1.
     apart : int
@@ -74,7 +74,7 @@ def least_cost_paths(
     Notes
     -----
     Pairs of one source share its search, which ends once their targets are settled. Every further
-    path is a search of its own.
+    path takes a separate search.
 
     Examples
     --------

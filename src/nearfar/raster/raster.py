@@ -44,7 +44,7 @@ class Raster:
     cost : array, shape (rows, columns) or (planes, rows, columns), or None
         Cost per unit of length. NumPy, memory-mapped, CuPy, dask or xarray's ``DataArray``. None
         with an ``elevation`` means 1 everywhere. Contiguous arrays of float32, float64 and, where
-        steps are integers, int32 are used without a copy; those on a device stay there.
+        steps are integers, int32 are used without a copy; device arrays stay on their device.
     cell_size : float or sequence of float
         Length of a cell along each axis; by default that of the coordinates of a ``DataArray``,
         else 1.
@@ -55,7 +55,7 @@ class Raster:
         Cost of a step per unit of its length: the mean of both cells, or the cost of the entered
         cell.
     cut_corners : bool
-        False forbids diagonal steps beside a barrier. Needs 8 neighbours, ``step="mean"``, floats
+        False forbids diagonal steps next to a barrier. Needs 8 neighbours, ``step="mean"``, floats
         and no elevation.
     lengths : bool
         False counts every step, diagonal ones too, as length 1.
@@ -64,8 +64,8 @@ class Raster:
     negative : {"error", "barrier"}
         Meaning of a negative cost.
     elevation : array or None
-        Of the same shape, in the unit of ``cell_size``: the slope of each step changes its cost.
-        Cells without a finite elevation are barriers.
+        Elevations, an array of the same shape in the unit of ``cell_size``: the slope of each step
+        changes its cost. Cells without a finite elevation are barriers.
     slope : SlopeTable, callable, pair of arrays or None
         Factor of the cost by slope, see :meth:`SlopeTable.from_any`; by default
         :func:`nearfar.raster.hiking`. Needs ``elevation`` and ``step="mean"``.
@@ -147,7 +147,8 @@ class Raster:
         self.cell_size = self._sizes(cell_size, given.ndim)
         exact = step == "enter" and not lengths and elevation is None
         made = _in_dtype(given, _engine_dtype(given.dtype, exact, dtype), no_data)
-        #: The costs on a device, if they were given there; the engine of a GPU reads them in place.
+        #: Costs on a device, if they were given as device arrays; the GPU engine reads them in
+        #: place.
         self.device_cost: Any = made if is_device_array(made) else None
         self._host_cost: NDArray[Any] | None = None if is_device_array(made) else made
         self.elevation: NDArray[Any] | None = None
@@ -180,7 +181,7 @@ class Raster:
 
     @property
     def cost(self) -> NDArray[Any]:
-        """Costs on the host; copied from a device on first use, if they were given there."""
+        """Costs on the host; costs on a device are copied on first use."""
         if self._host_cost is None:
             self._host_cost = to_host(self.device_cost)
         return self._host_cost
@@ -524,7 +525,7 @@ def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _negative(raster: Raster, first: int) -> NegativeWeightError:
-    """Return the error for a negative cost, which names the cell in place of an edge."""
+    """Return the error for a negative cost, which names the cell instead of an edge."""
     count = int((raster._array < 0).sum())
     error = NegativeWeightError(first, count)
     cell = tuple(int(i) for i in np.unravel_index(first, raster.shape))

@@ -70,8 +70,8 @@ def cost_distance(
         Bytes that the search may use on a GPU; None means all free memory. A raster on the host
         that needs more is solved by parts, which are copied to the GPU in turn.
     out : array, path or None
-        Where the distances go: a contiguous array of the raster's shape and dtype, a memory map
-        for instance, or the path of a ``.npy`` file, which is mapped into memory. Costs and
+        Destination of the distances: a contiguous array of the raster's shape and dtype, a memory
+        map for instance, or the path of a ``.npy`` file, which is mapped into memory. Costs and
         distances in such files may be larger than memory.
     progress : callable or None
         Called as ``progress(tiles reached, tiles)`` several times a second from another thread; on

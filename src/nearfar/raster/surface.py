@@ -44,8 +44,8 @@ class Surface:
         Positions of the sources in row-major order, as given.
     distances : array, shape of the raster
         Least cost from the nearest source, initial costs counted; inf, or the maximum of an
-        integer dtype, for unreached cells. On the device, if the costs were given there and a
-        GPU computed them.
+        integer dtype, for unreached cells. On the device, if the costs are device arrays and a GPU
+        computed the distances.
     initial : array, shape (k,), or None
         Cost at which each source starts; None means 0.
     limit : float or None
@@ -233,7 +233,7 @@ class Surface:
         return labels.copy(data=self.as_floats())
 
     def as_floats(self) -> NDArray[Any]:
-        """Return the distances with NaN where no source leads, as files and pictures want them."""
+        """Return the distances with NaN for unreached cells, as for files and pictures."""
         kind = self._values.dtype if self._values.dtype.kind == "f" else np.float64
         return np.where(self.reachable, self._values, np.nan).astype(kind)
 

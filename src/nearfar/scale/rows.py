@@ -190,7 +190,7 @@ class _ClusterRun:
         self.stats: dict[str, Any] = {"blocks": 0, "kept": 0, "engines": {}}
 
     def _submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Return a task; one whose worker is killed goes to another."""
+        """Return a task, which another worker repeats if its worker is killed."""
         return self.client.submit(
             work, self.given, self.job, *arguments, pure=False, resources=self.resources
         )

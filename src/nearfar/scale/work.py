@@ -1,10 +1,10 @@
 """Work on a cluster's workers: solve a block of rows, write it, and record its completion.
 
-A chunk is written atomically, and then its note: a small file beside the data with the
-block's CRC-32 and a digest of the run's request. So a block that has a note with the digest and the
-checksum of the chunk's content is finished, whoever made it, and is not solved again. Before a
-chunk is written the worker looks for the token of the client's run: without it the folder is not
-the client's, or the client has gone and another run may own the folder.
+A chunk is written atomically, followed by its note: a small file next to the data with the CRC-32
+of the block and a digest of the request. A block whose note has the right digest and checksum is
+finished, regardless of the worker or run that wrote it, and is not solved again. Before writing a
+chunk, a worker checks for the token of the client's run: without it the folder is not the client's,
+or the client has ended and another run may own the folder.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Given:
     columns: NDArray[np.int64] | None  # vertex indices of the targets
 
     def opened(self) -> Graph:
-        """Return the graph without names, which answers come back in on the client."""
+        """Return the graph without names, which the client restores in answers."""
         if isinstance(self.graph, Graph):
             return self.graph.without_names()
         with _opening:  # two threads of a worker would both read it
@@ -110,7 +110,7 @@ def _name() -> str:
 
 
 def _solved(given: Given, job: Job, rows: NDArray[np.int64]) -> tuple[Any, str]:
-    """Return rows or figures, and the method: a process with a GPU gives a block all it has."""
+    """Return rows or reductions, and the method; a block uses all of a process with a GPU."""
     graph = given.opened()
     stats: dict[str, Any] = {}
     call = {**job.call, "memory": job.memory, "stats": stats}

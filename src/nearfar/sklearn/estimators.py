@@ -236,7 +236,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
     nearest_ : int64 array, shape (n_samples, n_nearest)
         The nearest of these for each sample, nearest first, -1 where fewer are reached.
     nearest_distances_ : float64 array of that shape
-        Theirs along the graph, inf where fewer are reached.
+        Their distances along the graph, inf where fewer are reached.
 
     Notes
     -----

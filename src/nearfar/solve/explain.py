@@ -27,7 +27,7 @@ def explain(
     predecessors: bool = False,
     reduce: str | tuple[str, Sequence[float]] | None = None,
 ) -> Explanation:
-    """Rank the methods for a request, and say why others are excluded, without solving.
+    """Rank the methods for a request, with the reasons why others are excluded, without solving.
 
     Parameters
     ----------

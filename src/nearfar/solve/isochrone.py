@@ -212,7 +212,7 @@ def isochrones(
 def _reaches(
     given: Graph | TurnGraph, places: Snapped, names: Any, solver: dict[str, Any]
 ) -> Iterator[Reach]:
-    """Return what each place reaches within the limit, from the vertices next to it."""
+    """Return the reach of each place within the limit, from the vertices next to it."""
     leaving, graph = entries(given, places, True), searched_graph(given)
     for first in range(0, len(places), _AT_ONCE):
         vertices, rows = numbered(leaving.vertex[first : first + _AT_ONCE])

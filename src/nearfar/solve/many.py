@@ -1,8 +1,8 @@
 """Distances from many sources or of all pairs, as a matrix, a file, a sparse matrix or a reduction.
 
 Rows are solved in blocks. A batch variant solves each block, distances beyond the limit are
-masked, and a sink (an array, a file, a reduction) takes it, so that at most one block is in
-memory unless the caller wants the matrix.
+masked, and a sink (an array, a file, a reduction) takes it, so that at most one block is in memory
+unless the result is the matrix.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def distances(
 
     Notes
     -----
-    A row has the same bits whatever the method and the other rows. O(k (n + m) log n) at worst on
+    A row has the same bits with every method and in every batch. O(k (n + m) log n) at worst on
     the CPU for non-negative weights.
 
     Examples

@@ -260,8 +260,8 @@ def shortest_path(
     Notes
     -----
     Of several shortest paths, a search returns the one with the smallest predecessors. A prepared
-    graph answers by :meth:`nearfar.Prepared.path` in microseconds and may return another one of the
-    same length; name a method to get that of a search.
+    graph answers by :meth:`nearfar.Prepared.path` in microseconds and may return a different one of
+    the same length; name a method to get that of a search.
     """
     if is_prepared(graph):
         graph = as_graph(graph, weight)

@@ -125,7 +125,7 @@ def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began
 def _prepared_for(
     graph: Graph, asked: _Pairs, device: Device, arguments: dict[str, Any]
 ) -> tuple[Prepared, float] | None:
-    """Return the prepared graph and the seconds that it took, where walks then repay it."""
+    """Return the prepared graph and the seconds of preparing, if walks repay them."""
     request = make_request(
         graph,
         "batch",

@@ -99,7 +99,7 @@ class Progress:
         return f"{time_left((now - begun) * (total - done) / (done - at_first))} left"
 
     def __call__(self, done: float, total: float) -> None:
-        """Say how much is done; cheap enough to call often."""
+        """Report the finished work; cheap enough to call often."""
         now = time.monotonic()
         if not self.enabled:
             return

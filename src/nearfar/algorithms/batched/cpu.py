@@ -34,7 +34,7 @@ def _searches(facts: Facts, request: Request) -> Estimate:
     """Estimate one source per worker; fitted, as lanes are, to ``benchmarks/all_pairs.py``."""
     k = request.n_sources
     # Measured: 1.5 times the model of a single search on roads and grids, elsewhere about that.
-    # Searches that stop early have what they visit in the caches.
+    # The working set of searches that stop early fits the caches.
     buckets = WorkerOptions().buckets(facts.graph)
     one = 0.75 * (1 + facts.share) * bucket_search(facts) if buckets else heap_search(facts)
     words = "searches that have little in common"

@@ -108,7 +108,7 @@ class Rows:
         return runtime.cupy().empty((last - first, self.width), dtype=self.dtype)
 
     def landing(self) -> AbstractContextManager[Landing | None]:
-        """Return a copier of rows to the host while others are solved; None if it does not pay."""
+        """Return a copier of rows to the host while others are solved; None if not faster."""
         there = self.given is not None and runtime.is_device_array(self.given)
         size = len(self.sources) * self.width * self.dtype.itemsize
         if self.on_device or there or self.threads == 1 or size < LARGE:

@@ -46,8 +46,8 @@ def stages(
 ) -> list[tuple[NDArray[np.int64] | None, bool]]:
     """Return the launches of a batch, by decreasing degree: the first rows decide most edges.
 
-    There is one launch where dropping would not pay: for few sources, few edges per vertex, of
-    which most are essential, or few undecided edges.
+    There is a single launch where dropping edges would not save time: for few sources, few edges
+    per vertex, of which most are essential, or few undecided edges.
     """
     k = len(sources)
     if k < _FEWEST or sparse(graph) or not graph.is_weighted:
@@ -108,7 +108,7 @@ class Solved:
 
     @property
     def flags(self) -> NDArray[np.bool_]:
-        """Return whether each vertex is one of them."""
+        """Return whether each vertex is in the set."""
         found: NDArray[np.bool_] = self._place >= 0
         return found
 

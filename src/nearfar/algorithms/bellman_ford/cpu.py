@@ -44,7 +44,7 @@ def solve(
     weights="any",
     paper="cherkassky-goldberg-1999",
     section="BFCT",
-    summary="the queue, cutting off the subtree of an improved vertex; sees a cycle when it closes",
+    summary="the queue, removing the subtree of an improved vertex; detects a cycle when it closes",
     complexity="O(n m)",
 )
 def subtree(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:

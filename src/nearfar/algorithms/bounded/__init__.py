@@ -9,7 +9,7 @@ A bounded search keeps its distances in a hash table that grows with the reached
         return the vertices in order of distance
 
 The result is a sparse row, a few numbers of it, or aggregates of values on the vertices; a dense
-row is filled only if the caller wants one. O(r log r) time and O(r) memory for r vertices
-reached and their edges. Sums are rounded along each path from its source, as in every search, so
-the distances have the same bits.
+row is filled only on request. O(r log r) time and O(r) memory for r vertices reached and their
+edges. Sums are rounded along each path from its source, as in every search, so the distances have
+the same bits.
 """

@@ -52,7 +52,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 
 
 def _gain_together(facts: Facts, request: Request, settled: float) -> float:
-    """Return the gain of sources near each other, fitted to ``benchmarks/within_limit.py``."""
+    """Return the speedup for sources near each other, fitted to ``benchmarks/within_limit.py``."""
     if request.comes_back or request.sparse or settled < _FEW:
         return 1.0
     around = request.n_sources * settled / facts.n  # sources within the limit of one

@@ -57,7 +57,7 @@ def _search(graph: Graph, source: int, workspace: Workspace, threads: int) -> An
 @variant(
     "breadth_first",
     device="cpu",
-    summary="breadth-first search that pushes or pulls, whichever looks at fewer edges",
+    summary="breadth-first search that pushes or pulls, whichever reads fewer edges",
     weights="unweighted",
     paper="beamer-2012",
     section="direction-optimizing BFS",
@@ -72,7 +72,7 @@ def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Work
 @variant(
     "breadth_first_parallel",
     device="cpu",
-    summary="the same on several cores, which share every level that is worth it",
+    summary="the same on several cores, which divide large levels among them",
     weights="unweighted",
     paper="beamer-2012",
     section="direction-optimizing BFS",

@@ -72,7 +72,7 @@ def _register(queue: str, summary: str, **fields: Any) -> None:
 
 _register(
     "array",
-    "a plain array as queue, the form that the papers start from",
+    "a plain array as queue, the baseline that the papers begin with",
     paper="martin-2009",
     section="Fig. 1",
     complexity="O(n^2 + m)",

@@ -1,6 +1,6 @@
 """Floyd-Warshall, blocked in three phases: all pairs of a dense or small graph.
 
-The idea: allow the vertices as intermediate stops one after the other::
+The idea: allow one more vertex as an intermediate stop at a time::
 
     d = matrix of weights, 0 on the diagonal, unreached where there is no edge
     for k in vertices:
@@ -9,9 +9,9 @@ The idea: allow the vertices as intermediate stops one after the other::
 The blocked form (Venkataraman, Sahni and Mukhopadhyaya 2003) divides the matrix into tiles, and a
 step handles a whole tile of stops: first the tile on the diagonal by itself, then its row and its
 column of tiles, then all others. The third phase is nearly all of the work and is a matrix product
-with + for times and min for plus, so it runs at the speed of arithmetic and not of memory.
+over (min, +), so its speed is limited by arithmetic and not by memory.
 
-O(n^3) whatever the number of edges. Negative cycles are detected first, because they would
+O(n^3) for any number of edges. Negative cycles are detected first, because they would
 decrease entries without bound. Integers are exact. Floats are not added in the order of the
 path: with ``exact=True`` (the default) one more sweep per row gives them the bits of every other
 method; without it they are off by a few roundings.

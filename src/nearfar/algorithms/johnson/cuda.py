@@ -21,7 +21,7 @@ _INSIDE = ("block_per_source", "block_per_source_global", "lanes")
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate negative weights; shifting the rows back takes half as long again."""
+    """Estimate a run with negative weights; shifting the rows back takes half as long again."""
     inner = find(_INSIDE[1], "cuda")[0].estimate(facts, request)
     if not facts.negative or inner is None:
         return None

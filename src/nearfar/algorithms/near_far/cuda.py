@@ -41,7 +41,7 @@ def near_far(graph: Graph, sources: Any, options: OneLaunchOptions, workspace: W
     requires=splits,
     paper="davidson-2014",
     section="IV.C Near-Far Pile, over several devices",
-    complexity="O(n m) work at worst; every step looks at all vertices",
+    complexity="O(n m) work at worst; every step scans all vertices",
 )
 def near_far_partitioned(
     graph: Graph, sources: Any, options: PartitionedOptions, workspace: Workspace

@@ -166,7 +166,7 @@ class Partitioned:
             cp = runtime.cupy()
             needed = n * size + marks + 2 * capacity * entry + heavy * sizes["Chunk"]
             runtime.require_memory(needed, _MORE_DEVICES)
-            told = cp.zeros(progress + 2 * 8, dtype=np.uint8)  # what the host reads
+            told = cp.zeros(progress + 2 * 8, dtype=np.uint8)  # values that the host reads
             return {
                 "told": told,
                 "progress": told[:progress],

@@ -43,7 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         for parameter in family.parameters:
             _add_parameter(group, parameter)
         child.add_argument("-o", "--output", metavar="FILE", help="graph file to write")
-        child.add_argument("--format", metavar="NAME", help="its format, where the name is silent")
+        child.add_argument(
+            "--format", metavar="NAME", help="its format, if the name does not identify it"
+        )
         child.add_argument(
             "--write-option",
             metavar="KEY=VALUE",

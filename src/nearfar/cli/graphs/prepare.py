@@ -1,7 +1,7 @@
 """Prepare a graph for many queries and write it to a file that the other commands read as a graph.
 
-Preparing takes seconds once; queries then take microseconds. It pays for roads, grids, meshes and
-most planar graphs; others are refused with the figures.
+Preparing takes seconds once; queries then take microseconds. Preparing pays off for roads, grids,
+meshes and most planar graphs; others are refused with the figures.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reweight",
         metavar="FILE",
-        help="other weights for a prepared GRAPH: a number per edge in the graph's order, .npy or "
-        "text with one per line",
+        help="other weights for a prepared GRAPH: one number per edge in the graph's order, .npy "
+        "or text with one per line",
     )
     parser.add_argument(
         "--turns", action="store_true", help="obey the turn restrictions of an OpenStreetMap file"
@@ -58,16 +58,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         flags={"perfect": "--keep-all"},
         help={
             "seed": "seed of the order",
-            "perfect": "keep arcs that no shortest path needs: prepares faster, answers slower",
-            "force": "prepare even where searches will be faster",
-            "memory": "memory that it may take, such as 500M or 4G",
-            "device": "where to find the weights of shortcuts (default: cpu)",
+            "perfect": "keep arcs that no shortest path needs: faster to prepare, slower to query",
+            "force": "prepare even if searches will be faster",
+            "memory": "memory limit, such as 500M or 4G",
+            "device": "device that computes the weights of shortcuts (default: cpu)",
         },
     )
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="only say what preparing would take, and whether it would be refused",
+        help="only report the cost of preparing, and whether it would be refused",
     )
 
 

@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     parser.add_argument("what", choices=["peers", "graphs"], help="what to do")
     parser.add_argument(
-        "--graphs", nargs="+", metavar="NAME", help="benchmark graphs (default: all that are here)"
+        "--graphs", nargs="+", metavar="NAME", help="benchmark graphs (default: all available)"
     )
     parser.add_argument(
         "--peers", nargs="*", metavar="NAME", help="peers to compare with (default: all)"
@@ -82,7 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="DIR",
-        help="write peers.json, peers.md, peers.png here",
+        help="write peers.json, peers.md and peers.png to this folder",
     )
 
 

@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--warm",
         action="store_true",
-        help="solve common requests on the GPU, whose kernels are then in the cache",
+        help="solve common requests on the GPU, so that their kernels are cached",
     )
 
 

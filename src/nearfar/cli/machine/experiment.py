@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="auto",
         type=device_name,
         choices=["auto", "cpu", "cuda"],
-        help="cuda measures the GPU's methods too (default: auto, where there is a GPU)",
+        help="cuda also measures GPU methods, as does auto (the default) if there is a GPU",
     )
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder for results")
     parser.add_argument("--rounds", type=int, metavar="N", help="timed solves per source")
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--per-method",
         type=at_least_zero,
         metavar="SECONDS",
-        help="a method that has solved a graph for so long begins no other solve there",
+        help="start no further solve of a graph with a method that has taken this long in total",
     )
     parser.add_argument(
         "--workers",
@@ -61,27 +61,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--overlap",
         action="store_true",
-        help="these go on while a task is timed, on a core each, and it on the others; for methods "
-        "of a GPU",
+        help="let the workers run while a task is timed, each on its own core; for GPU methods",
     )
     parser.add_argument(
         "--only",
         nargs="+",
         default=[],
         metavar="PATTERN",
-        help="only tasks whose key matches, as in a shell, in this order; the others can follow",
+        help="only tasks whose key matches a shell pattern, in this order",
     )
     parser.add_argument(
         "--budget",
         type=at_least_zero,
         metavar="SECONDS",
-        help="begin no task after so many seconds",
+        help="start no task after this many seconds",
     )
     parser.add_argument(
         "--restart", action="store_true", help="delete the folder's results and start over"
     )
     parser.add_argument(
-        "--progress", action="store_true", help="report progress where there is no terminal too"
+        "--progress", action="store_true", help="report progress even without a terminal"
     )
 
 

@@ -32,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=["nonnegative", "any", "unweighted"],
         help="only methods for such weights ('any' accepts negative ones)",
     )
-    parser.add_argument("--available", action="store_true", help="only methods that run here")
+    parser.add_argument(
+        "--available", action="store_true", help="only methods that run on this machine"
+    )
 
 
 def describe() -> list[dict[str, Any]]:

@@ -73,11 +73,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--predecessors-output",
         metavar="FILE",
-        help="also write the vertex before each on its path, as indices, -1 for none; .npy. "
+        help="also write predecessors, as indices, -1 for none; .npy. "
         "Both matrices are held in memory, and -o is .npy then",
     )
     parser.add_argument(
-        "--explain", action="store_true", help="rank the methods for this request instead"
+        "--explain", action="store_true", help="print the ranking of methods instead of solving"
     )
     add_solver(parser, distances)
     memory = (

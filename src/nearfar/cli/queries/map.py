@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=number,
         nargs="+",
         metavar="D",
-        help="distances whose reach .geojson and .gpkg hold, in units of the weights",
+        help="limits of the areas in .geojson and .gpkg files, in units of the weights",
     )
     parser.add_argument(
         "--polygons", action="store_true", help="areas instead of lines in them; needs shapely"
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
-    """Write what each of many sources reaches, one search within the largest break for each."""
+    """Write the reach of each of many sources, by one search within the largest break for each."""
     from nearfar.answer import write_geography
     from nearfar.solve.places.given import is_place
 

@@ -171,7 +171,7 @@ KINDS: dict[str, Kind] = {
         *("--values shops.csv --column area --limit 600", _catchment),
         ("values", "column", "limit", "aggregate", "out"),
     ),
-    "center": Kind("vertices whose farthest vertex is as near as for any", "", _of_the_graph),
+    "center": Kind("vertices of least eccentricity", "", _of_the_graph),
     "closeness": Kind(
         "reciprocal of the mean distance to each vertex", "--top 10", _vertices, ("top",)
     ),
@@ -189,7 +189,7 @@ KINDS: dict[str, Kind] = {
         "number of shortest paths from one source to every vertex",
         *("1 --top 10", _counts, ("log2", "top")),
     ),
-    "periphery": Kind("vertices at the greatest distance that there is", "", _of_the_graph),
+    "periphery": Kind("vertices of greatest eccentricity", "", _of_the_graph),
     "radius": Kind("least eccentricity", "", _of_the_graph),
     "shortest_path_dag": Kind(
         "all edges that are on shortest paths from one source", "1 --limit 500", _dag
@@ -248,7 +248,7 @@ _OWN: dict[str, tuple[str, dict[str, Any]]] = {
     "quantities": (
         "--quantity",
         {"dest": "quantities", "action": "append", "default": [], "metavar": "FILE"}
-        | {"help": "a number per edge in the graph's order: .npy, or text with one per line; "
+        | {"help": "one number per edge in the graph's order: .npy, or text with one per line; "
            "repeatable"},
     ),
 }  # fmt: skip

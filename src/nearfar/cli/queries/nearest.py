@@ -32,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from nearfar.solve.nearest import nearest
 
     add_graph(parser)
-    add_flags(parser, nearest, ["sources"], help={"sources": "the places; ways lead away"})
+    add_flags(
+        parser, nearest, ["sources"], help={"sources": "the places; paths lead away from them"}
+    )
     parser.add_argument(
         "-k", type=at_least_one, default=1, metavar="K", help="how many (default: 1)"
     )

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--turns",
         action="store_true",
-        help="obey the turn restrictions of an OpenStreetMap file; with .nfp, those it holds",
+        help="obey the turn restrictions of an OpenStreetMap file or of a .nfp file",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="also write the route; .geojson or .gpkg"

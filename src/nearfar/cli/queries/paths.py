@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_graph(parser)
     add_flags(parser, k_shortest_paths, ["source", "target"])
     parser.add_argument(
-        "-k", type=at_least_one, default=3, metavar="K", help="at most so many paths (default: 3)"
+        "-k", type=at_least_one, default=3, metavar="K", help="maximum number of paths (default: 3)"
     )
 
 

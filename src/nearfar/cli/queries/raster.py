@@ -43,7 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", nargs="+", metavar="CELL", help="where --paths and --plot lead")
     parser.add_argument("-o", "--output", metavar="FILE", help="the surface, as .tif or .npy")
     parser.add_argument(
-        "--allocation", metavar="FILE", help="which source is nearest, numbered from 0; .tif, .npy"
+        "--allocation",
+        metavar="FILE",
+        help="nearest source of each cell, numbered from 0; .tif, .npy",
     )
     parser.add_argument("--paths", metavar="FILE", help="routes as GeoJSON; needs --to")
     parser.add_argument("--plot", metavar="IMAGE", help="a picture; .png, .svg or .pdf")
@@ -62,7 +64,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--negative", choices=("error", "barrier"), default="error", help="of negative costs"
     )
-    parser.add_argument("--limit", type=number, metavar="D", help="leave out what costs more")
+    parser.add_argument(
+        "--limit", type=number, metavar="D", help="leave cells of greater cost unreached"
+    )
     parser.add_argument(
         "--device",
         choices=("auto", "cpu", "cuda"),

@@ -35,10 +35,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_graph(parser)
     texts = {"origin": "LAT,LON, or X,Y, or a vertex", "destination": "likewise"}
     texts |= {
-        "k": "routes at the most (default: 1)",
-        "stretch": "how much longer alternatives may be",
-        "sharing": "how much of the shortest route they may share",
-        "local": "how much of it around an alternative is itself shortest",
+        "k": "maximum number of routes (default: 1)",
+        "stretch": "maximum length of alternatives relative to the shortest route",
+        "sharing": "maximum share of the shortest route in common with it",
+        "local": "share of it around an alternative that is itself a shortest path",
     }
     add_flags(parser, routes, texts, flags={"k": "-k"}, help=texts)
     parser.set_defaults(k=1)

@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--stats",
         dest="counters",
         choices=["basic", "full"],
-        help="print the run's counters; 'full' adds one entry per iteration where the method can",
+        help="print the run's counters; 'full' adds one entry per iteration if supported",
     )
     parser.add_argument(
         "--profile",
@@ -76,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="solve once more and print the device time of each kernel; GPU methods",
     )
     parser.add_argument(
-        "--explain", action="store_true", help="rank the methods for this graph instead"
+        "--explain", action="store_true", help="print the ranking of methods instead of solving"
     )
     add_solver(parser, sssp)
     parser.add_argument(
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     call = call_of(args, graph, nearfar.sssp)
     targets = call["targets"]
     if args.json and args.output == "-":
-        raise OptionError("--json and -o - both want stdout: give -o a file name")
+        raise OptionError("--json and -o - both write to stdout: give -o a file name")
     load_methods()
     began = time.perf_counter()
     trace = bool(args.profile) or args.counters == "full"

@@ -18,11 +18,11 @@ from nearfar.system.devices import runtime
 
 # : Mean degree up to which removing a vertex adds few edges.
 SHORTCUT_DEGREE = 3.0
-# : Share of the vertices that must be removed for the wider rows to pay.
+# : Share of the vertices that must be removed for the wider rows to be faster.
 ENOUGH_OUT = 0.25
 
 _THREADS = 256
-# : Vertices below which a target leaves room for what `pack_heads` puts beside it.
+# : Number of vertices below which a target leaves bits for the other fields of `pack_heads`.
 MOST_PACKED = 1 << 28
 
 _FIRSTS = 4  # kFirsts of head_edges.cuh

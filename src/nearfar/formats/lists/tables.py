@@ -141,8 +141,9 @@ def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | No
     ]
     if found[0] is None or found[1] is None:
         raise source.fail(
-            f"no columns that look like source and target: pass {keyword('columns', ...)}, two or "
-            "three of " + listed(present),
+            "the first line does not name columns such as source and target: pass "
+            f"{keyword('columns', ...)}, two or three of {listed(present)}, or "
+            f"{keyword('format', 'edges')} for a file without names of columns",
             1,
         )
     return [name for name in found if name is not None]

@@ -65,7 +65,7 @@ def environment() -> dict[str, Any]:
     versions = {"nearfar": nearfar.__version__, "python": platform.python_version()}
     for package in ("numpy", "scipy"):
         versions[package] = metadata.version(package)
-    # A copy of the tree without its history is told by the variable.
+    # For a copy of the tree without its history, the variable gives the commit.
     commit = _git("rev-parse", "HEAD") or os.environ.get("NEARFAR_COMMIT", "")
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,8 +1,7 @@
 """Run and store experiments of papers, with tables and figures of this machine's measurements.
 
 ``nearfar experiment NAME -o DIR`` and :func:`run` do the same. An experiment is a list of
-independent tasks; each finished one is written at once, so a run that was stopped goes on where it
-was.
+independent tasks; each result is written at once, so that a run that was stopped can be resumed.
 
 What DIR holds
 --------------
@@ -30,13 +29,12 @@ departures from them; the files are ``graphs``, ``run``, ``claims``, ``tables``,
 its end, ``EXPERIMENT = TheClass()``; ``page`` has ``page()``, the text of the page in
 docs/reproduction. The command line, the tests and the docs find both.
 
-- ``tasks(settings)`` lists the measurements with stable keys; ``make`` makes the graph of one, in
-  another process if need be; ``run`` measures on it and returns plain data; ``tables`` and
-  ``figures`` work on whatever is finished. All scales, ``tiny`` for tests included, go through
-  the same code.
+- ``tasks(settings)`` lists the measurements with stable keys; ``make`` makes the graph of a task,
+  possibly in another process; ``run`` measures on it and returns plain data; ``tables`` and
+  ``figures`` use the finished tasks. All scales, including ``tiny`` for tests, use the same code.
 - Time with :func:`nearfar.lab.bench.cases.time_cases`: it warms up, lets methods take turns,
   keeps all samples, compares every answer with a proven one outside the timed region, and takes
-  counters in a run of their own. A ``result`` with ``cases: {label: {"wrong_runs": ...,
+  counters in a separate run. A ``result`` with ``cases: {label: {"wrong_runs": ...,
   "unsafe": ...}}`` anywhere inside makes the command fail when a safe method was wrong.
 - TEPS are the edges that Dijkstra touches, over the time: ``edges_of_dijkstra`` of a result.
 """

@@ -1,10 +1,10 @@
 """Build inputs of tasks ahead in worker processes, so that the main process mostly measures.
 
-Drawing a graph of a hundred million edges and proving its distances takes a core far longer than a
-GPU needs to solve it a hundred times. Workers make the inputs of several tasks at once and put them
-into a folder. They are idle while a task is measured, so that they disturb no timing, unless
-``overlap`` says that they may go on: a GPU's times hardly depend on what other cores do. Then each
-worker has a core of its own, and this process the others, so that no worker runs where it measures.
+Generating a graph of a hundred million edges and proving its distances takes one core far longer
+than a GPU needs to solve it a hundred times. Workers therefore make the inputs of several tasks at
+once and write them to a folder. They pause while a task is measured, so that they disturb no
+timing, unless ``overlap`` is set: times of a GPU hardly depend on the load of other cores. Then
+each worker has its own core and the measuring process has the others.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class Ahead:
 def shared_out(cores: Collection[int], workers: int) -> tuple[set[int], list[int]]:
     """Return the cores of the measuring process, and those of the workers, one each.
 
-    A worker has a core of its own where there are enough. The measuring process has at least one,
-    alone unless there is only that.
+    Each worker has its own core if there are enough. The measuring process has at least one, which
+    it shares only if there is no other.
     """
     ordered = sorted(cores)
     kept = max(1, len(ordered) - workers)

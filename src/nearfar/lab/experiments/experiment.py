@@ -60,7 +60,7 @@ class Input:
 
     graph: Graph  # with its transpose cached, if methods of the experiment need that
     sources: list[int] = field(default_factory=list)  # vertices to solve from
-    # proven distances by source; empty where the experiment checks in a way of its own
+    # proven distances by source; empty if the experiment checks answers itself
     truth: dict[int, NDArray[Any]] = field(default_factory=dict)
 
 
@@ -180,7 +180,7 @@ class Experiment(ABC):
     name: ClassVar[str]
     paper: ClassVar[str]
     title: ClassVar[str]
-    #: Scales it knows; a run with another one is refused.
+    #: Supported scales; any other is refused.
     scales: ClassVar[tuple[str, ...]] = ("tiny", "small", "paper")
     #: Overrides of the defaults of :class:`Settings` by scale.
     defaults: ClassVar[dict[str, dict[str, Any]]] = {}

@@ -158,7 +158,7 @@ class Kept:
         return f"Not measured yet: {len(left)} of {len(tasks)} tasks ({names})."
 
     def wrong(self) -> int:
-        """Return the number of wrong answers of methods that promise right ones."""
+        """Return the number of wrong answers of safe methods."""
         return sum(
             int(case.get("wrong_runs", 0))
             for one in self.done

@@ -184,7 +184,7 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
 
     renderer = Renderer(picture)
     sections: list[str] = []
-    for page in found.pages:  # `page` is what the renderer's images are relative to
+    for page in found.pages:  # the renderer's images are relative to `page`
         source = page.read_text(encoding="utf-8", errors="replace")
         heading = re.match(r"\s*(?:<!--.*?-->\s*)*# ([^\n]+)\n?", source, re.DOTALL)
         if heading and title is None:

@@ -67,7 +67,7 @@ class Skims:
     distances : array, shape (k, l)
         Lengths of the paths, as from :func:`nearfar.distances`.
     totals : list or dict of arrays, shape (k, l)
-        One array per quantity, as they were given: integers for integer quantities between
+        One array per quantity, in the given order: integers for integer quantities between
         vertices. Pairs without a path have inf, or the maximum of int64.
     """
 
@@ -313,7 +313,7 @@ def skims(
     Notes
     -----
     Paths and cost are those of :func:`edge_loads`. Floats are added from the source on. Between
-    places, shares of the edges that they lie on are added.
+    places, shares of the edges that they are on are added.
 
     Examples
     --------

@@ -29,7 +29,7 @@ def _nearness(kept: Kept) -> list[str]:
         return []
     near, far = max(share, key=lambda k: share[k]), min(share, key=lambda k: share[k])
     lines = [
-        f"Nearest to its greater bound is {near}, which takes {cell(1 / share[near])} times as long; farthest is {far}, {cell(1 / share[far])} times.",
+        f"Closest to the greater of its bounds is {near}, which takes {cell(1 / share[near])} times as long; farthest is {far}, with {cell(1 / share[far])} times.",
     ]
     size = _column(kept, "roofline", "bytes once")
     both = [k for k in share if k in size]
@@ -37,9 +37,9 @@ def _nearness(kept: Kept) -> list[str]:
         logs = np.log([[share[k] for k in both], [size[k] for k in both]])
         fit = float(np.corrcoef(logs)[0, 1])
         word = (
-            "larger graphs are nearer"
+            "larger graphs are closer to the bound"
             if fit > 0.3
-            else "larger graphs are farther"
+            else "larger graphs are farther from it"
             if fit < -0.3
             else "the graph's size hardly matters"
         )
@@ -75,10 +75,10 @@ def page() -> str:
         "",
         NOTICE,
         "",
-        "How far the times of [the papers' graphs](../reference/speed.md) by the best engine of each device are",
-        "from the bound of the memory. *Stream*: the bytes that any method moves once, over the measured",
-        "bandwidth of a copy; *gather*: one read of a distance in random order per edge, over the measured",
-        "rate of such reads. Neither counts waiting, and a solve is a chain of dependent steps.",
+        "The times of the best engine of each device on [the papers' graphs](../reference/speed.md), compared with",
+        "two bounds set by the memory. *Stream*: the bytes that any method must move once, at the measured",
+        "bandwidth of a copy; *gather*: one read of a distance in random order per edge, at the measured",
+        "rate of such reads. Neither includes the latency of the dependent steps of a solve.",
         "",
     ]
     for kept, title, where in (

@@ -3,11 +3,10 @@
 - *stream*: the bytes that any method has to move once (row bounds and edges of the reached
   vertices, and every distance) over the measured bandwidth of a copy;
 - *gather*: as many reads of single distances in random order, over an array of this graph's size,
-  as there are edges to look at, over the measured rate of such reads. Every method that looks at
-  each edge reads the distance at its end.
-
-Both are lower bounds of one look at each edge without any waiting, not goals that a method with a
-chain of dependent steps can reach.
+  as there are edges to read, over the measured rate of such reads. Every method that reads each
+  edge reads the distance at its end. Both are lower bounds of one
+read of each edge without any waiting, not goals that a method with a chain of dependent steps can
+reach.
 """
 
 from __future__ import annotations

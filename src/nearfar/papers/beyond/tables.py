@@ -80,7 +80,7 @@ def _devices(done: Sequence[Done]) -> Table:
 
 
 def _looks(one: Done) -> float | None:
-    """Return the mean number of times that the GPU engine looked at an edge."""
+    """Return the mean number of times that the GPU engine read an edge."""
     looked = one.result["cases"].get("nearfar, GPU", {}).get("counters", {}).get("edges_relaxed")
     return looked / max(one.result["edges"], 1) if looked else None
 
@@ -108,6 +108,6 @@ def _roofline(done: Sequence[Done], device: str) -> Table:
     )
     if device == "cuda":
         caption += (
-            " Looks per edge: edges looked at over those that have to be; both bounds count one."
+            " Looks per edge: edges read over edges that must be read; both bounds count one."
         )
     return Table("roofline", "Roofline", caption, columns, rows)

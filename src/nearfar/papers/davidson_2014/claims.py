@@ -277,7 +277,7 @@ def _two_graphs(done: Sequence[Done]) -> list[Claim]:
     """Return the claims in the captions of Figure 4, on a mesh and a scale-free graph."""
     found = []
     for name, edges, fewer, faster in (
-        ("msdoor", "about 45 million edges in place of 300 million", 300 / 45, 1.74),
+        ("msdoor", "about 45 million edges instead of 300 million", 300 / 45, 1.74),
         ("rmat", "nearly 2 times fewer edges", 2.0, 1.3),
     ):
         some = [one for one in done if one.key == name]

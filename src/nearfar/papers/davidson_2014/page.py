@@ -45,7 +45,7 @@ def _break_even(one: Done) -> str:
     if not counts or not heap or not iteration:
         return ""
     vertex = heap * 1e6 / (one.result["reached"][0] * _again(one))
-    return f"{one.key} has {cell(counts[1])} and the heap does {cell(iteration[0] / vertex)} in that time"
+    return f"{one.key} has {cell(counts[1])} vertices per iteration, and the heap settles {cell(iteration[0] / vertex)} in that time"
 
 
 def _again(one: Done) -> float:
@@ -85,7 +85,7 @@ def _smaller_delta(done: Sequence[Done]) -> str:
     if not told:
         return ""
     return (
-        "the far pile stays empty where the heuristic's delta exceeds nearly all distances (Figure 4); a smaller one saves "
+        "the far pile stays empty where the heuristic's delta exceeds nearly all distances (Figure 4); a smaller delta saves work "
         f"(Figure 7): {', '.join(told)}"
     )
 
@@ -115,7 +115,7 @@ def _reorganising() -> str:
     own = [share(r, "classify", "take") for r in rows]
     return (
         f"{spread(rest)}% of its time is not traversal (the paper: 82% on average). Its own two kernels are {spread(own)}%; "
-        "sort, merge and the host's stops between them are what costs"
+        "most of the rest is sorting, merging and synchronization with the host"
     )
 
 
@@ -129,7 +129,7 @@ def _balancing(some: Sequence[Done]) -> str:
             if (value := speed_over(one, f"{policy} load_balanced", f"{policy} thread"))
         ]
         told.append(f"{policy} {spread(over)}")
-    return f"load balancing takes {', '.join(told)} times a thread's time"
+    return f"load balancing takes {', '.join(told)} times as long as one list per thread"
 
 
 def _gathering() -> str:
@@ -162,12 +162,12 @@ def _reasons(kept: Kept) -> dict[str, str]:
     relaxed = [one.key for one in done if (speed_over(one, RELAXED) or 0) > 1]
     small = _smaller_delta(done)
     place = (
-        "the sequential Bellman-Ford updates in place and so needs fewer iterations than a method that waits for a round to end"
+        "the sequential Bellman-Ford updates in place, so it needs fewer iterations than a method with separate rounds"
         if kept.device == "cpu"
         else ""
     )
     found = {
-        "road networks, Bellman-Ford": f"{_fewer(roads)}: a round over the whole graph is short here, and Bellman-Ford has the fewest",
+        "road networks, Bellman-Ford": f"{_fewer(roads)}: a round over the whole graph is short on this device, and Bellman-Ford needs the fewest",
         "road networks, Dijkstra": launch,
         "meshes, Bellman-Ford": _fewer(meshes),
         "meshes, Dijkstra": _fewer(meshes),
@@ -176,10 +176,10 @@ def _reasons(kept: Kept) -> dict[str, str]:
         "heaps": f"the relaxed heap is faster on {', '.join(relaxed)}",
         "350 MTEPS": "Figure 5 has the time of every method",
         "bucketing": _reorganising(),
-        "work saved": f"the roads rule the mean; {_narrower()}",
+        "work saved": f"road networks dominate the mean; {_narrower()}",
         "parallelism": "as for the work saved",
         "iterations": f"as for the work saved{f'; {place}' if place else ''}",
-        "bellman-ford, deep": f"rounds are as many as the longest shortest path has edges: {place}".rstrip(": "),
+        "bellman-ford, deep": f"the number of rounds is that of the edges of the longest shortest path: {place}".rstrip(": "),
         "bellman-ford, shallow": place or _fewer(free),
         "near-far, sweep": small,
         "roads, parallelism": "Table II has the size and depth of the roads",
@@ -207,8 +207,8 @@ def page() -> str:
         "",
         NOTICE,
         "",
-        "The paper's board is a GTX 680, its host a 3.2 GHz Core i5-650. Stand-ins of the same class and size",
-        "replace its graph files (Table II). MTEPS are the edges that a Dijkstra run touches over the time.",
+        "The paper uses a GTX 680 and a host with a 3.2 GHz Core i5-650. Graphs of the same class and size",
+        "replace its graph files (Table II). MTEPS are millions of edges that Dijkstra's algorithm relaxes, per second of solving.",
         "",
         *verdicts((run.place(), claims_of(run.done, run.device)) for run in (cuda, cpu)),
         f"## On {cuda.place()}",
@@ -227,7 +227,7 @@ def page() -> str:
     lines += ["## On the CPU of the build machine", "", cpu.how(), ""]
     if cpu.there:
         lines += [
-            "The sequential forms, for their counters, on graphs with a 64th of the paper's vertices.",
+            "The sequential variants, which show the counters, on graphs with a 64th of the paper's vertices.",
             "",
             *beside(
                 claims_of(cpu.done, "cpu"),
@@ -254,7 +254,7 @@ _FIGURES = {
 
 #: Columns that show where a stand-in differs from the paper's graph.
 _HOPS = (
-    "A stand-in takes the place of each of the paper's files. Hops: the greater depth of two breadth-first "
+    "A graph of the same class replaces each of the paper's files. Hops: the greater depth of two breadth-first "
     "searches, a lower bound of the diameter."
 )
 _DEPTHS = ("vertices", "hops", "paper: vertices", "paper: diameter")

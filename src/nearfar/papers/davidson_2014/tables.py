@@ -135,7 +135,7 @@ def _table_three(done: Sequence[Done]) -> Table:
     columns += [Column("iterations", "times"), Column("paper: work saved", "times")]
     columns += [Column("paper: vertices per iteration"), Column("paper: iterations", "times")]
     caption = (
-        "Against Bellman-Ford, means over the graphs. Work is edges looked at; iterations are "
+        "Against Bellman-Ford, means over the graphs. Work is edges relaxed; iterations are "
         "those over Bellman-Ford's."
     )
     return Table("table-3", "Table III: work, parallelism, iterations", caption, columns, rows)

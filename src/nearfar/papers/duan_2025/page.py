@@ -9,8 +9,9 @@ from nearfar.papers.duan_2025.claims import beside_others, claims_of
 from nearfar.papers.duan_2025.graphs import FAMILIES
 
 _SMALLER = (
-    "the ratio falls as graphs grow. Superseded keys are dropped when met instead of deleted, "
-    "keys are single integers, and a level that hands out one vertex at a time is a heap"
+    "the ratio decreases with the size of the graph. Superseded keys are dropped when popped "
+    "instead of deleted, keys are single integers, and a level that returns one vertex at a time "
+    "is a heap"
 )
 _WHY = {
     "bound": "the constants hide small graphs",
@@ -27,8 +28,9 @@ def page() -> str:
         NOTICE,
         "",
         "Duan, Mao, Mao, Shu and Yin (2025) give the first deterministic algorithm for directed",
-        "single-source shortest paths that needs less than sorting, O(m log^(2/3) n) comparisons",
-        "and additions. `bmssp@cpu` is that algorithm (`src/nearfar/papers/duan_2025`).",
+        "single-source shortest paths that is faster than sorting the vertices by distance:",
+        "O(m log^(2/3) n) comparisons and additions. `bmssp@cpu` implements it",
+        "(`src/nearfar/papers/duan_2025`).",
         "",
     ]
     if not cpu.there:
@@ -38,13 +40,17 @@ def page() -> str:
     times, won, of = beside_others(cpu.done)
     lines += [
         f"The paper measures no times. `bmssp@cpu` takes {spread(times)} times as long as",
-        f"Dijkstra's method with a binary heap and is the fastest on {won} of {of} graphs. The",
+        f"Dijkstra's algorithm with a binary heap and is the fastest on {won} of {of} graphs. The",
         "binary logarithm of n is at most 24 on these graphs and its cube root about 3, so",
-        "relaxing for the pivots and moving vertices between levels cost more than the",
-        "sorting that they save.",
+        "finding pivots and moving vertices between levels takes more time than the",
+        "sorting that is avoided.",
         "",
     ]
-    lines += [f"Wrong answers: {cpu.wrong()}.", "", *cpu.figure("ratios", "Time over a heap's")]
+    lines += [
+        f"Wrong answers: {cpu.wrong()}.",
+        "",
+        *cpu.figure("ratios", "Time relative to a heap"),
+    ]
     first, *others = FAMILIES
     lines += cpu.table(f"{first}-times", how=False)
     lines += [

@@ -23,5 +23,5 @@ symmetric. The paper does not specify weights: they are integers 1..100 with see
 
 All pairs of the larger graphs would take the paper's forms hours, so every method solves a sample
 of sources, spread evenly, and its time is scaled to all; the JSON has both. The batched engines
-solve larger samples, because a few sources would not fill what they run on.
+solve larger samples, because a few sources would not fill the device.
 """

@@ -29,7 +29,7 @@ def _reasons(cuda: Kept) -> dict[str, str]:
     there = [k for k in few if kernels.there and k in kernels.graphs()]
     parts = [share(kernels.at(k, "queue")) for k in there]
     launches = (
-        f"an iteration is three launches and one value read back; on the {len(few)} small graphs it costs {cost} us whatever the "
+        f"an iteration is three launches and one value read back; on the {len(few)} small graphs it takes {cost} us for any "
         f"size{f', and the kernels are {spread(parts, 2)}% of it' if parts else ''}"
     )
     row = kernel.row_cost(Counts(), kernel.relax_microseconds(kernels, "flag"))
@@ -37,7 +37,7 @@ def _reasons(cuda: Kept) -> dict[str, str]:
     heap = {k: r["cases"]["sequential"]["seconds_per_source"] * 1e3 for k, r in results.items()}
     many = [k for k, r in results.items() if r["m"] >= FEW_EDGES]
     larger = (
-        f"behind on {', '.join(behind)}, where a source takes the sequential method {spread([heap[k] for k in behind])} ms "
+        f"slower on {', '.join(behind)}, where the sequential method takes {spread([heap[k] for k in behind])} ms per source "
         f"({spread([heap[k] for k in many if k not in behind])} ms on the other larger graphs): {row}"
         if behind
         else row
@@ -48,8 +48,8 @@ def _reasons(cuda: Kept) -> dict[str, str]:
             for r in results.values()
         ]
     )
-    scan = f"an iteration takes {extra} us more than with the queue: the prefix sum is launches of its own over all vertices, as the paper says of its small inputs"
-    serial = f"the criterion needs {steps} iterations per source, one after the other, whatever the GPU; {row}"
+    scan = f"an iteration takes {extra} us more than with the queue: the prefix sum needs additional launches over all vertices, as the paper says of its small inputs"
+    serial = f"the criterion needs {steps} successive iterations per source on any GPU; {row}"
     return {
         "few edges": launches,
         "many edges": larger,
@@ -71,12 +71,14 @@ def _queue_and_flag(kernels: KernelRows) -> str:
     runs = kernel.queue_over_flag(kernels, large, relax=False)
     names = " and ".join(large)
     wins = (
-        "queue wins, as in the paper," if runs and max(runs) < 1 else "queue does not always win,"
+        "queue is faster, as in the paper,"
+        if runs and max(runs) < 1
+        else "queue is not always faster,"
     )
     return (
-        f"it depends on the size. This GPU holds {threads:,} threads, so all flags of the paper's graphs are looked at at once: a "
+        f"it depends on the size. This GPU holds {threads:,} threads, so all flags of the paper's graphs are read at once: a "
         "queue saves nothing, and its relax kernel, which reads the queue first, takes "
-        f"{spread(kernel.queue_over_flag(kernels, small, relax=True))} times as long as that with flags. With {names}, more flags "
+        f"{spread(kernel.queue_over_flag(kernels, small, relax=True))} times as long as the one with flags. With {names}, more flags "
         f"than threads, it takes {spread(kernel.queue_over_flag(kernels, large, relax=True))} times as long, and {wins} with "
         f"{spread(runs)} of flag's time, although its atomics make the update {spread(kernel.update_ratio(kernels, large))} times "
         "as long. The paper's GTX 960 holds 16,384 threads (8 multiprocessors of 2,048), fewer than seven of its eight graphs "
@@ -90,7 +92,7 @@ def _closer(kernels: KernelRows, few: list[str]) -> str:
         return kernels.how()
     many = [g for g in kernel.PAPER_GRAPHS if g not in few and g in kernels.graphs()]
     return (
-        "the forms differ in the relax kernel, and it is a larger part of a run on the larger graphs: "
+        "the variants differ in the relax kernel, which takes a larger share of a run on the larger graphs: "
         f"{spread(kernel.relax_share(kernels, few, 'flag'), 2)}% on the small ones, {spread(kernel.relax_share(kernels, many, 'flag'), 2)}% on the others"
     )
 
@@ -103,11 +105,11 @@ def _batched(kept: Kept) -> str:
         if any(label in one.result["cases"] for one in kept.done)
     ]
     gpu = (
-        ", on a GPU one thread block per source: no launch and no value read back within a source"
+        ", on a GPU with one thread block per source, without launches or copies to the host within a source"
         if any("batched" in one.result["cases"] for one in kept.done)
         else ""
     )
-    return f"This project's engines solve many sources at once{gpu}. Times the sequential method's speed: {'; '.join(found)}."
+    return f"nearfar's engines solve many sources at once{gpu}. Speed relative to the sequential method: {'; '.join(found)}."
 
 
 def page() -> str:
@@ -121,7 +123,7 @@ def page() -> str:
         "The paper compares the sequential method with three forms of a parallel inner Dijkstra on eight",
         "graphs (Table 1, Figures 3 and 4), on a GTX 960 and a Core i7-6700K. Its text states no times.",
         "",
-        f"Not at hand are {' and '.join(f'{key} ({GRAPHS[key][1]:,} vertices)' for key in MISSING)}.",
+        f"Not available: {' and '.join(f'{key} ({GRAPHS[key][1]:,} vertices)' for key in MISSING)}.",
         "",
         *verdicts((run.place(), claims_of(run.done)) for run in (cuda,)),
         f"## On {cuda.place()}",
@@ -143,7 +145,7 @@ def page() -> str:
     lines += ["## On the CPU of the build machine", "", cpu.how(), ""]
     if cpu.there:
         lines += [
-            "The paper's forms are for a GPU; here are its sequential method and this project's.",
+            "The paper's parallel variants run on a GPU; this section has its sequential method and nearfar's engines.",
             "",
         ]
         lines += [_batched(cpu), "", f"Wrong answers: {cpu.wrong()}.", ""]

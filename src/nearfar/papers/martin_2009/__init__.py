@@ -11,9 +11,10 @@ share the least tentative distance, and relaxes by successors (F) or by predeces
   ``_plus``: staged in shared memory (4.2)
 - ``*_no_atomics`` and ``two_cost_arrays``: unsafe, with the races that the paper shows (4.1, 4.3)
 
-**Found.** F on a GPU is ahead of a Fibonacci heap as the paper says, U is not ahead on matrices:
-``claims.py`` compares every statement of the paper with measurements, and
-docs/reproduction/martin-2009.md is the page. docs/explanation/compound-frontiers.md explains.
+**Found.** F on a GPU is faster than a Fibonacci heap, as the paper says; U is not the fastest on
+matrices. ``claims.py`` compares every statement of the paper with measurements, and
+docs/reproduction/martin-2009.md is the page. docs/explanation/compound-frontiers.md explains the
+method.
 
 **Measured** (``run.py``)
 

@@ -26,31 +26,31 @@ def _reasons(kept: Kept) -> dict[str, str]:
     host_reads = spread(runs.over("matrix", "edges_relaxed", "U-CPU", "F-CPU"))
     share = spread(runs.over("matrix", "edges_relaxed", "F-CPU", "FH"))
     lost = [a > b for a, b in runs.counts("list", "iterations", "F-GPU-no-atomic", "F-GPU")]
-    small = f"the smallest graphs give a GPU too little to do: {_iteration(runs)}"
-    counted = "an iteration settles the vertices of one distance, so there are as many as different distances (a test counts both), and those depend on the random graphs"
+    small = f"the smallest graphs do not fill a GPU: {_iteration(runs)}"
+    counted = "an iteration settles the vertices of one distance, so there are as many iterations as different distances (a test counts both), which depend on the random graphs"
     return {
         "F-GPU": small,
         "U-GPU-PLUS": small,
         "plus": (
-            f"{_same(runs)}; staging row bounds in shared memory and flags through the read-only path changes hardly anything "
-            f"here{kernel.plus(KernelRows('lists'))}"
+            f"{_same(runs)}; staging row bounds in shared memory and flags through the read-only path makes hardly any difference "
+            f"on this device{kernel.plus(KernelRows('lists'))}"
         ),
         "iterations": counted,
-        "hybrids": "the host's part is too small to matter",
+        "hybrids": "the host's share is negligible",
         "2min": _apart(runs, "list", "U-GPU", "U-GPU+2min"),
-        "F over U": f"U looks at {looks} times the edges, and yet an iteration costs both the same launches",
-        "F over U, host": f"U-CPU looks at {host_looks} times the edges of F-CPU, one after the other",
-        "atomics, lists": f"{_apart(runs, 'list', 'F-GPU', 'F-GPU-no-atomic')}; sums that get lost without atomics add an iteration on {sum(lost)} of {len(lost)} graphs",
+        "F over U": f"U reads {looks} times as many edges, but an iteration needs the same launches in both",
+        "F over U, host": f"U-CPU reads {host_looks} times as many edges as F-CPU, sequentially",
+        "atomics, lists": f"{_apart(runs, 'list', 'F-GPU', 'F-GPU-no-atomic')}; sums that are lost without atomics add an iteration on {sum(lost)} of {len(lost)} graphs",
         "CPU": "every iteration scans all vertices, which a heap does not",
-        "CPU, matrices": f"the loops read all n^2 entries where FH reads edges, a fifth of them: F-CPU looks at {share} times as many",
+        "CPU, matrices": f"the loops read all n^2 entries, while FH reads only the edges, a fifth of them: F-CPU reads {share} times as many",
         "matrices, first": (
-            f"{_fastest(runs)}. U reads {reads} times the entries that F reads; F pays with atomics, which cost this board "
-            "no time"
+            f"{_fastest(runs)}. U reads {reads} times as many entries as F; F needs atomics, which take no measurable time on "
+            "this GPU"
         ),
         "matrices": f"where FH is ahead, {_iteration(runs, 'matrix')}",
         "F under U, host": (
-            f"U-CPU reads {host_reads} times the entries of F-CPU, and a column's entries lie a row apart in memory, where "
-            "F-CPU reads rows from end to end"
+            f"U-CPU reads {host_reads} times as many entries as F-CPU, and reads columns with a stride of one row, while "
+            "F-CPU reads rows sequentially"
         ),
         "atomics, matrices": _atomics(runs),
         "race": "on this device the smallest sum was the last one stored in every run",
@@ -66,7 +66,7 @@ def _same(runs: Runs) -> str:
         for pair in runs.counts("list", counter, "U-GPU", "U-GPU-PLUS")
     ]
     word = "the same" if all(a == b for a, b in pairs) else "NOT the same"
-    return f"both look at {word} edges in {word} iterations, by their counters"
+    return f"both read {word} edges in {word} iterations, according to their counters"
 
 
 def _apart(runs: Runs, kind: str, one: str, other: str) -> str:
@@ -78,7 +78,7 @@ def _apart(runs: Runs, kind: str, one: str, other: str) -> str:
         >= OVERLAP
     ]
     meet = sum(max(map(min, pair)) <= min(map(max, pair)) for pair in apart)
-    return f"their medians are {100 * OVERLAP:.0f}% apart or more on {len(apart)} graph{'' if len(apart) == 1 else 's'}; on {meet} of them the samples of both overlap"
+    return f"their medians differ by {100 * OVERLAP:.0f}% or more on {len(apart)} graph{'' if len(apart) == 1 else 's'}; on {meet} of them the samples of both overlap"
 
 
 def _iteration(runs: Runs, kind: str = "list") -> str:
@@ -94,7 +94,7 @@ def _iteration(runs: Runs, kind: str = "list") -> str:
     looks = [r["cases"]["U-GPU"]["counters"]["edges_relaxed"] for r in (low, high)]
     return (
         f"an iteration of U-GPU takes {cell(cost[0])} us at {low['n']:,} vertices and {cell(cost[1])} us at {high['n']:,}, "
-        f"where {cell(looks[1] / looks[0])} times the entries are read: launches and waits are most of it on the small ones"
+        f"where {cell(looks[1] / looks[0])} times as many entries are read: on small matrices most of the time is spent on launches and synchronization"
     )
 
 
@@ -131,7 +131,7 @@ def _atomics(runs: Runs) -> str:
     plain = over("read, then plain store", "read, then atomic")
     same = "as in the paper" if max(plain) < 1 else "not always as in the paper"
     return (
-        "our F-GPU does not read a distance before its atomic, and an unused result of an atomic is not waited for; a plain "
+        "nearfar's F-GPU does not read a distance before its atomic, and does not wait for the unused result of the atomic; a plain "
         f"store needs that read. When both read first, plain stores take {spread(plain)} of the time of atomics, {same}. {lost}"
     )
 
@@ -177,7 +177,7 @@ def _subset(kept: Kept) -> list[str]:
     at_once = kept.at_once
     if at_once.get("host", 0) > 1:
         lines.append(
-            f"- Methods of the host were timed separately, on a core each, up to {at_once['host']} graphs at a time."
+            f"- Methods on the host were timed separately, each on its own core, up to {at_once['host']} graphs at a time."
         )
     if at_once.get("hybrid", 0) > 1:
         lines.append(f"- Hybrids were timed up to {at_once['hybrid']} at a time on one GPU.")
@@ -193,8 +193,8 @@ def page() -> str:
         NOTICE,
         "",
         "Martin, Torres and Gavilanes (2009) time compound frontiers on a GeForce GTX 280 and a Core 2 Quad.",
-        "FH is Dijkstra's algorithm with a Fibonacci heap on one core. The names are the paper's; the variants",
-        "behind them are in [Compound frontiers](../explanation/compound-frontiers.md).",
+        "FH is Dijkstra's algorithm with a Fibonacci heap on one core. Names are those of the paper;",
+        "[Compound frontiers](../explanation/compound-frontiers.md) lists the corresponding variants.",
         "",
         *verdicts((run.place(), claims_of(run.done)) for run in (cuda, cpu)),
         f"## On {cuda.place()}",
@@ -207,7 +207,7 @@ def page() -> str:
         lines += ["### Statements of the paper", ""]
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
         lines += [
-            f"Wrong answers of methods that promise right ones: {cuda.wrong()}. {cuda.full()}",
+            f"Wrong answers of safe methods: {cuda.wrong()}. {cuda.full()}",
             "",
         ]
         lines += _measured(cuda, cuda.place())
@@ -237,7 +237,7 @@ def _measured(kept: Kept, where: str) -> list[str]:
 
 
 def _half(kept: Kept, key: str) -> Callable[[list[Any]], str]:
-    """Return what says whether a row's size is in the lower or the upper half of the sizes."""
+    """Return a function that labels a row by the lower or the upper half of the sizes."""
     rows = kept.tables[key]["rows"] if key in kept.tables else []
     middle = max((row[0] for row in rows), default=0) // 2
     return lambda row: f"{'up to' if row[0] <= middle else 'above'} {middle:,} vertices"

@@ -1,6 +1,6 @@
 """Figures 2 to 11 of Ortega-Arranz et al. (2015) from measured results.
 
-Figures 7 and 8 compare three boards in the paper; here they have the one device at hand.
+Figures 7 and 8 of the paper compare three boards; these show the measured device.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def solve_bytes(one: Case, graph: Graph, source: int) -> int | None:
     gc.collect()
     if one.variant.device == "cuda":
         cp = runtime.cupy()
-        # A separate pool: blocks that the default pool holds free would hide what is allocated.
+        # A separate pool: free blocks of the default pool would hide allocations.
         pool = cp.cuda.MemoryPool()
         with cp.cuda.using_allocator(pool.malloc):
             answer = one.variant.run(graph, source, one.options, Workspace())

@@ -87,7 +87,7 @@ def _reasons(done: Sequence[Done]) -> dict[str, str]:
             ("launch shapes are measured, not modelled", _noise(done), _waits()),
         )
     )
-    each = f"an iteration of GPU Crauser takes {spread(_iteration(done, _GPU))} us, however few vertices are in it"
+    each = f"an iteration of GPU Crauser takes {spread(_iteration(done, _GPU))} us, even if it has few vertices"
     steps = spread(_over(random, "iterations", _MARTIN, _GPU))
     weights = "[The range of the weights](../explanation/compound-frontiers.md#the-range-of-the-weights) shows which weights would give the paper's ratios"
     same = f"the ratio of iterations is {steps}, and both run the same kernels. {weights}"
@@ -100,14 +100,14 @@ def _reasons(done: Sequence[Done]) -> dict[str, str]:
         ("GPU", "pred.", "b, pred."),
     ):
         fewer, slower, edges = _against_martin(martin, device, form)
-        counts = f"{fewer}% fewer iterations, each {slower} times as long; {edges} times the edges are relaxed"
+        counts = f"{fewer}% fewer iterations, each {slower} times as long; {edges} times as many edges are relaxed"
         if device == "CPU":
             name = {"succ.": "successors", "pred.": "predecessors"}[form]
             counts = f"{counts}; {counted.threshold_cost(Counts(), name)}"
         elif kernels := crauser_iteration(KernelRows("ortega")):
             counts = f"{counts}; {kernels}"
         found[key] = counts
-    idle = "each vertex is at work in one iteration of all"
+    idle = "each vertex is active in only one iteration"
     held = "Boost's queue grows with the edges; the relaxed heap of this library keeps one entry per vertex"
     found |= {
         "c, tuned": tuned,
@@ -125,7 +125,7 @@ def _reasons(done: Sequence[Done]) -> dict[str, str]:
         "table 3, CPU": each,
         "table 3, Martin": families,
         "figure 6": tuned,
-        "heap, thin": f"{each}, and a heap has few edges to look at",
+        "heap, thin": f"{each}, and a heap has few edges to relax",
         "heap, walshaw": f"{_ahead(real)}; {each}",
         "heap, social": each,
         "memory": held,
@@ -156,7 +156,9 @@ def _ahead(real: Sequence[Done]) -> str:
         for one in real
         if one.what["family"] == "walshaw" and (ratio_of(one, _HEAP, _OPT) or 0) > 1
     ]
-    return f"the GPU is ahead on {', '.join(told)}" if told else "the GPU is ahead nowhere"
+    return (
+        f"the GPU is faster on {', '.join(told)}" if told else "the GPU is faster on none of them"
+    )
 
 
 def _steps(real: Sequence[Done]) -> str:
@@ -177,7 +179,7 @@ def _sources(kept: Kept) -> str:
     if fewer:
         text += f"{fewer} Ratios are over the sources that both methods have."
     if kept.at_once.get("host", 0) > 1:
-        text += f" Methods of the host were timed separately, on a core each, up to {kept.at_once['host']} graphs at a time."
+        text += f" Methods on the host were timed separately, each on its own core, up to {kept.at_once['host']} graphs at a time."
     return text
 
 
@@ -189,9 +191,9 @@ def page() -> str:
         "",
         NOTICE,
         "",
-        "Ortega-Arranz, Torres, Llanos and Gonzalez (2015) put Crauser's criterion on a GTX 480 (Fermi), a GTX 680",
-        "(Kepler) and a GTX Titan Black, next to Martin's method, one core, and Boost's relaxed heap. One GPU replaces",
-        "the three boards, so section 5.2 C, which compares them, is left out. Real graphs of the same families",
+        "Ortega-Arranz, Torres, Llanos and Gonzalez (2015) compare Crauser's criterion on a GTX 480 (Fermi), a GTX 680",
+        "(Kepler) and a GTX Titan Black with Martin's method, one core, and Boost's relaxed heap. One GPU replaces",
+        "the three boards, so section 5.2 C, which compares them, is omitted. Real graphs of the same families",
         "replace the paper's files.",
         "",
         *verdicts((run.place(), claims_of(run.done)) for run in (cuda, cpu)),

@@ -203,7 +203,7 @@ def _shapes(done: Sequence[Done]) -> list[Table]:
         Column("gain over the default", "%"),
     ]
     note = (
-        "Figures 5 and 6: the shape that measured best on this device, -1 for the "
+        "Figures 5 and 6: the fastest shape on this device, -1 for the "
         "driver's own carve-out, and what it saves in the timed rounds, where both take turns "
         "(medians; 0 where the default itself was the best)."
     )

@@ -73,7 +73,7 @@ def pair_distances(
     ends: NDArray[np.int64],
     threads: int,
 ) -> NDArray[Any]:
-    """Return the distances of pairs, each by a walk of its own."""
+    """Return the distances of pairs, each by a separate walk."""
     if prepared.beyond_arcs:
         out = searched_pairs(prepared, starts, ends)
     elif prepared.adds_floats:

@@ -1,7 +1,8 @@
 """Query on a device: a front, a bottom and a sink, composed once for blocks of sources.
 
-The front climbs from the sources and multiplies matrices above the cells or leaves; the bottom goes
-through these; the sink stores, writes rows or reduces. Each adds its launches to a :class:`Query`.
+The front climbs from the sources and multiplies matrices above the cells or leaves; the bottom
+processes the cells or leaves; the sink stores distances, writes rows or reduces them. Each adds its
+launches to a :class:`Query`.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _with_queries(
         up = _needed(view, weights, flags, first, 0, threads)
         down = up if sides == 1 else _needed(view, weights, flags, first, 1, threads)
     else:
-        # All of them; the arrays of the structure serve as they are.
+        # All arcs: the arrays of the structure are used unchanged.
         ups = downs = weights
         if sides == 2:
             ups, downs = (np.empty(n_arcs, weights.dtype) for _ in range(2))

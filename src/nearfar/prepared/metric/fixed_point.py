@@ -7,12 +7,12 @@ different orders find the same distance, which is converted to a float once, at 
 Error
 -----
 Let ``D`` be the distance between two vertices in exact arithmetic of the given weights, ``k`` the
-most edges of a shortest path under either weights, and ``F`` what is found, in steps. Each weight
-is moved by at most half a step, so the length of any path of ``k`` edges is moved by at most
-``k s / 2``. The shortest path of the given weights has in steps at most the length
-``D + k s / 2``, and the path that is found has under the given weights at least the length ``D``,
-so ``|F s - D| <= k s / 2``. Converting ``F`` rounds once more, by at most half a unit in the last
-place; a step is a power of two, so that multiplying by it does not round.
+largest number of edges of a shortest path under either weights, and ``F`` the result in steps. Each
+weight is moved by at most half a step, so the length of any path of ``k`` edges is moved by at most
+``k s / 2``. The shortest path of the given weights has in steps at most the length ``D + k s / 2``,
+and the path that is found has under the given weights at least the length ``D``, so ``|F s - D| <=
+k s / 2``. Converting ``F`` rounds once more, by at most half a unit in the last place; a step is a
+power of two, so that multiplying by it does not round.
 
 How large a step is: with ``B`` an upper bound of every distance, ``s <= 2**-61 B``. A path of 2,000
 edges is thus found within ``2**-51 B``; adding them in float64 one after the other may itself err
@@ -21,9 +21,9 @@ bits in steps, as float32 has, so that no distance is off by more than a relativ
 however short it is: ``|w - round(w / s) s| <= s / 2 <= 2**-24 w`` for every edge, and both sides
 may be added along a path.
 
-Where all weights are multiples of one power of two and their sums fit, nothing is rounded at all:
-integers kept as floats, halves, most float32 weights. A sum below ``2**53`` steps is then also the
-one that a search makes in float64, bit for bit.
+If all weights are multiples of one power of two and their sums fit (integers stored as floats,
+halves, most float32 weights), nothing is rounded. A sum below ``2**53`` steps is then also the one
+that a search makes in float64, bit for bit.
 """
 
 from __future__ import annotations

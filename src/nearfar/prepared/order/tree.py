@@ -14,7 +14,7 @@ from nearfar.graph.graph import Graph
 from nearfar.prepared.order.elimination import Structure
 from nearfar.system.memory import bytes_left, free_memory
 
-#: More arcs than this for every vertex and edge of the graph do not pay: a sweep over them costs
+#: Arcs per vertex and edge of the graph above which preparing does not pay off: a sweep costs
 #: more than a search. Roads have 2 to 3, grids and triangulations up to 10, social graphs hundreds.
 _MOST_ARCS_PER_ITEM = 16
 
@@ -169,7 +169,7 @@ def arc_bytes(graph: Graph, n_arcs: float) -> int:
 
 
 def check_worth(figures: Figures, memory: int | None = None, force: bool = False) -> None:
-    """Refuse what will not pay or does not fit, before anything large is built."""
+    """Refuse graphs that do not pay off or do not fit, before building anything large."""
     free = bytes_left(memory, free_memory)
     if figures.n_arcs >= 2**31:
         raise GraphError(f"{figures}: a prepared graph has fewer than 2^31 arcs")
@@ -180,7 +180,7 @@ def check_worth(figures: Figures, memory: int | None = None, force: bool = False
         )
     if not force and not figures.worth:
         raise GraphError(
-            f"this graph has no small separators, so preparing it does not pay: {figures}; "
+            f"this graph has no small separators, so preparing it does not pay off: {figures}; "
             f"{keyword('force', True)} prepares it all the same"
         )
 

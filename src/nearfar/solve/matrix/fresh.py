@@ -30,7 +30,7 @@ _TINY = 1 << 14
 # : From this number of edges per vertex on, several searches share the reading of rows.
 _LONG_ROWS = 16
 
-# : Above this number of edges a GPU is looked for first: importing CuPy costs a second.
+# : Number of edges above which a GPU is searched for first: importing CuPy takes a second.
 _LARGE = 1 << 24
 
 

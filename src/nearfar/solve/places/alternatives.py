@@ -44,7 +44,7 @@ def routes(
     parts: Literal["largest", "all"] = "largest",
     max_distance: float | None = None,
 ) -> list[Route]:
-    """Return the shortest route between two places, and alternatives worth taking.
+    """Return the shortest route between two places, and admissible alternatives.
 
     Parameters
     ----------

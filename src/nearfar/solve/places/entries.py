@@ -146,7 +146,7 @@ def along_edge(
 def same_edge(
     origins: Snapped, destinations: Snapped
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs of places that lie on one edge."""
+    """Return the pairs of places that are on the same edge."""
     order = np.argsort(destinations.edge, kind="stable")
     sorted_edges = destinations.edge[order]
     first = np.searchsorted(sorted_edges, origins.edge, side="left")

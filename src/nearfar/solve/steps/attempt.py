@@ -60,7 +60,7 @@ def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
 
 
 def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
-    """Run a plan; return its answer, or the plan to try instead, whose reason says why."""
+    """Run a plan; return its answer, or the plan to try instead, with the reason."""
     graph, request = plan.graph, plan.request
     try:
         answer, saturated = _run(plan, rows, out)

@@ -102,7 +102,7 @@ def _check_out(run: Run, out: Any, reduction: Reduction | None) -> None:
 
 
 def _matrix_bytes(run: Run, beside: int) -> int:
-    """Return the bytes of all rows, with ``beside`` bytes per entry in addition to the distance."""
+    """Return the bytes of all rows, with ``beside`` additional bytes per entry."""
     k, width = run.shape
     return k * width * (run.graph.weight_dtype.itemsize + beside)
 

@@ -185,7 +185,7 @@ def resources(name: str, source: str, options: Sequence[str]) -> dict[str, Resou
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the payload of a cache file, or None when it is missing, cut short or damaged."""
+    """Return the payload of a cache file, or None if it is missing, truncated or damaged."""
     try:
         data = path.read_bytes()
     except OSError:

@@ -280,7 +280,7 @@ class Compiling(Exception):
 
 @contextlib.contextmanager
 def compiling_in_background(active: bool = True) -> Iterator[None]:
-    """Have `program` raise `Compiling` in this thread where it would wait for the compiler."""
+    """Make `program` raise `Compiling` in this thread instead of waiting for the compiler."""
     before = getattr(_of_thread, "in_background", False)
     _of_thread.in_background = active
     try:

@@ -175,7 +175,7 @@ def each_block(
 def in_turns(
     blocks: Sequence[B], devices: Sequence[int], work: Callable[[B], Generator[None, None, R]]
 ) -> tuple[list[R], dict[int, Exception]]:
-    """Work on a block per device from this thread, which launches on all before it waits for one.
+    """Process a block per device from this thread, which launches on all before waiting for one.
 
     For work whose launches take the host little: threads would have to share the interpreter.
     """

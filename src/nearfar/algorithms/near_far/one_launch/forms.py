@@ -15,11 +15,11 @@ solves (docs/explanation/gpu-engine.md has the measurements):
 A form that takes twice as long as another once, or longer over three solves, is not used again.
 While a form is compiled for the first time, solves use the form of the solve before.
 
-The plain form's delta grows while its near set is thinner than the device wants, and shrinks
-while it is fatter (one_launch.cuh). Its first value and the growth that is allowed are learned,
-too. The first solve allows 12 times the first step. Later ones allow twice as
-much or a fourth of it, or where the first delta left nothing to split begin with a fourth of
-that, as long as that is faster.
+The delta of the plain form grows while the near set is too small to fill the device, and shrinks
+while it is too large (one_launch.cuh). Its first value and the limit of its growth also depend on
+earlier solves. The first solve allows 12 times the first delta. Later ones allow twice as much or a
+fourth of it, or begin with a fourth of the first delta if that left nothing to split, as long as
+they become faster.
 """
 
 from __future__ import annotations
@@ -160,14 +160,14 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
 
 
 def meanwhile(graph: Graph, form: Form, options: OneLaunchOptions) -> Form | None:
-    """Return the previous form, to be used while this one is compiled; None: wait for it."""
+    """Return the previous form for use while this one is compiled; None to wait for it."""
     history = _history(graph)
     asked = options.sort_rows or options.distance_bits or options.tuned
     return None if asked or history.last == form else history.last
 
 
 def is_compiling(graph: Graph, form: Form, thread: Thread | None = None) -> bool:
-    """Return whether a form is compiled in the background; ``thread``: note that it is."""
+    """Return whether a form is compiled in the background; record ``thread`` if given."""
     threads = _history(graph).compiled_by
     if thread is not None:
         threads[form] = thread
@@ -175,7 +175,7 @@ def is_compiling(graph: Graph, form: Form, thread: Thread | None = None) -> bool
 
 
 def _sorting_pays(graph: Graph, history: _History) -> bool:
-    """Return whether rows of many edges are worth sorting, by the solves so far."""
+    """Return whether sorting rows of many edges would save time, by the solves so far."""
     long = graph.mean_degree > (_LONG_DIRECTED if graph.directed else ROAD_LIKE)
     if not long or history.splits > _FEW_SPLITS or history.lost("sorted"):
         return False

@@ -1,8 +1,7 @@
 """python-igraph: ``Graph.distances`` with ``algorithm="dijkstra"``.
 
 Best treatment: graph and weight attribute made beforehand. igraph copies the attribute into a C
-vector in every call and returns a list of lists; both belong to what its users wait for and stay
-in the timing.
+vector in every call and returns a list of lists; its users wait for both, so both are timed.
 """
 
 from __future__ import annotations

@@ -169,8 +169,8 @@ class ChildOptions:
     Parameters
     ----------
     child_edges : int
-        Least number of edges for which a vertex gets a child launch; a vertex with fewer is walked
-        by its thread. 1, the default, is the paper's form.
+        Least number of edges for which a vertex gets a child launch; the edges of other vertices
+        are relaxed by their thread. 1, the default, is the paper's method.
     """
 
     child_edges: int = 1

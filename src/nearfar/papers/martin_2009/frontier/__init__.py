@@ -12,16 +12,16 @@ are final, so all can settle at once (DA2CF, Fig. 2)::
         update     frontier = {u in unsettled: distance[u] == least}; unsettled -= frontier
     until least == infinity
 
-``relax`` has two readings: every frontier vertex visits its successors (F; concurrent minima need
-an atomic), or every unsettled vertex visits its predecessors (U; no two threads write one
-distance, but edges are looked at again in every iteration). The paper compares both, on lists and
-on matrices, wholly on one device and split between host and device; each combination is a variant
-here under the paper's name.
+``relax`` has two forms: every frontier vertex visits its successors (F; concurrent minima need an
+atomic), or every unsettled vertex visits its predecessors (U; no two threads write the same
+distance, but edges are read again in every iteration). The paper compares both, on lists and on
+matrices, wholly on one device and split between host and device; each combination is a variant here
+under the paper's name.
 
 The number of iterations is the number of different distances that occur (with zero-weight edges, a
 few more), so the method suits small integer weights: 45 iterations for millions of vertices with
 weights 1 to 10, but as many iterations as vertices for real-valued weights.
 
-Departures: only unsettled vertices settle, which the paper's update does not ask and zero-weight
-edges need; integer sums saturate; a limit or targets end the loop early.
+Departures: only unsettled vertices settle, which the paper's update does not test and zero-weight
+edges require; integer sums saturate; a limit or targets end the loop early.
 """

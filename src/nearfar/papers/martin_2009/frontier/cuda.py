@@ -43,7 +43,7 @@ def _lists(
     passes: int = 1,
     idea: str,
 ) -> Answer:
-    """Run with a relax kernel on lists; its name says whether it wants successors."""
+    """Run with a relax kernel on lists; its name tells whether it reads successors."""
     run, device = _settle(graph, source, options, idea, transposed="predecessors" in kernel)
     criterion = Criterion(passes=passes)
     # U-GPU-PLUS stages its rows' bounds: one per thread and one more.

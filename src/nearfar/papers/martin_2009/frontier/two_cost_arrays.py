@@ -1,7 +1,7 @@
 """The host loop of the method that Martin et al. (2009), section 4.3, refute.
 
-It is not a compound frontier: it marks whatever got nearer and sweeps until nothing does, so it has
-a loop of its own. Kept so that the race can be seen and counted on a real device.
+It is not a compound frontier: it marks the vertices that improved and sweeps until none does, so it
+has a separate loop. It is included so that the race can be observed and counted on a real device.
 """
 
 from __future__ import annotations

@@ -17,12 +17,12 @@ from nearfar.system.devices import runtime
 _ACROSS, _HIGH = 16, 64  # kAcross and kHigh of table.cuh
 _SWEPT = 17  # cost of a vertex of a sweep besides its arcs, in arcs
 _MOST_TILES = 65_535  # of targets, the grid's y
-_MOST = 8192  # sources per block: more do not pay
+_MOST = 8192  # sources per block: more are not faster
 _FEW = 4096  # sources that the host sorts
 
 
 def table_pays(prepared: Prepared, width: int) -> bool:
-    """Return whether so many targets cost less by themselves than among all vertices.
+    """Return whether a product with the targets is faster than a sweep over all vertices.
 
     A product looks at the common ancestors of a source and a target, a few dozen of them where
     separators are small; a sweep looks at every arc.
@@ -35,7 +35,7 @@ def table_pays(prepared: Prepared, width: int) -> bool:
 
 
 def sources_per_table(prepared: Prepared, width: int, sources: int) -> int:
-    """Return the sources that fit a third of the free memory, and no more than pay."""
+    """Return the number of sources per block that fits a third of the free memory."""
     free, _ = runtime.memory()
     each = (prepared.preparation.figures.height + 3 * width) * prepared.metric.dtype.itemsize + 40
     room = max(1, free // (3 * each) // 128) * 128
@@ -123,7 +123,7 @@ class Table(Query):
         """Fill ``values`` for some sources, in the order of labels; write rows in that order."""
         cp = runtime.cupy()
         if len(sources) <= _FEW and isinstance(sources, np.ndarray):
-            # Many small steps there take longer.
+            # Many small steps on the device take longer.
             order = np.argsort(self._label[sources], kind="stable")
             given, self.back = runtime.upload(np.stack([sources[order], np.argsort(order)]))
         else:

@@ -40,7 +40,7 @@ def customized_there(
     call.weigh(flat, m, weights)
     differ = runtime.Pinned(1)
     differ.copy_from((weights[0::2] != weights[1::2]).any())
-    # Mostly directions differ as they did before, and the device need not wait until we know.
+    # Whether directions differ rarely changes, so the device does not wait for the test.
     begun = structure.sides_before[0] == 2
     if begun:
         call.levels("lower_triangles", 2, weights=weights)

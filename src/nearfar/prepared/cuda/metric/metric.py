@@ -22,7 +22,7 @@ _NEEDED = 4  # kNeeded of customize.hpp
 class DeviceMetric:
     """Weights of the arcs on a device, with the interface of :class:`Metric`.
 
-    A sweep there follows all arcs, so that new weights need no new cells. What queries on the host
+    A sweep relaxes all arcs, so that new weights need no new cells. What queries on the host
     follow is downloaded when it is first asked for.
     """
 
@@ -92,7 +92,7 @@ class DeviceMetric:
         return runtime.cupy().ascontiguousarray(self.there[side :: self.sides])
 
     def cells(self, key: Hashable, make: Callable[[], DeviceCells]) -> DeviceCells:
-        """Return cells with these weights in their streams, cut for the first metric that asks."""
+        """Return cells with these weights in their streams, cut on first use."""
         cp = runtime.cupy()
         kept = self.structure.cells
         whole_key = (key, self.dtype)
@@ -108,7 +108,7 @@ class DeviceMetric:
         return replace(base, stream=stream)
 
     def layout(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what needs no weights of the arcs, made for the first metric that asks."""
+        """Return the data that is independent of the arcs' weights, made on first use."""
         kept = self.structure.layouts
         if key not in kept:
             kept[key] = make()

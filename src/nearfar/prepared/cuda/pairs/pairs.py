@@ -161,7 +161,7 @@ def device_labels(prepared: Prepared, memory: int | None = None) -> DeviceLabels
 
 
 def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, devices: Any = None) -> Any:
-    """Find the distances of pairs, each by a walk of its own on the device."""
+    """Find the distances of pairs, each by a separate walk on the device."""
     listed = several.chosen(devices)
     if listed == several.chosen(None):
         return _answer(prepared, pairs, threads, _walk)
