@@ -169,6 +169,7 @@ class Engine:
         cells = self._reached(distance, keys)
         patience = threads * _patience(distance.nbytes)
         given = self.grid._describe(self.grid.dtype)
+        left: NDArray[np.int64]
         left, visits = _cpu.raster_resume(given, distance, cells, limit, _WIDE, patience, threads)
         self.counters["handed_over"] += 1
         self.counters["visits_on_cpu"] += visits
@@ -186,7 +187,7 @@ class Engine:
             part = room[tuple(map(slice, first, last))]
             at = np.argwhere(part < self.unreached) + first
             found.append(np.ravel_multi_index(tuple(at.T), shape))
-        return np.unique(np.concatenate(found)).astype(np.int64)
+        return np.unique(np.concatenate(found))
 
     def stats(self) -> dict[str, Any]:
         """Return counters of all launches."""
