@@ -275,7 +275,7 @@ def _require_room(n: int, k: int, needed: int) -> None:
     """Refuse a graph that does not fit memory, usually because its ids have large gaps."""
     if needed <= _MANY or needed <= (free := free_memory()):
         return
-    advice = "give int32 ends and int32 or float32 weights, and release what is not needed"
+    advice = "give int32 ends and int32 or float32 weights, and release unused arrays"
     if n > 2 * k:
         advice = (
             "where the integers are names, such as ids of a file, add names=True to "

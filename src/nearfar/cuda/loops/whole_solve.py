@@ -42,7 +42,7 @@ class WholeSolve:
         self.control = runtime.cupy().empty(control.itemsize, dtype=np.uint8)
         self._told = runtime.Pinned(control.itemsize)
         self._timer = runtime.Timer()
-        self._held: dict[str, Any] = {}  # arguments as they were set last
+        self._held: dict[str, Any] = {}  # arguments of the last launch
         given = {**arguments, "targets": None, "n_targets": whole}
         given |= {"max_steps": whole, "records": None, "most_records": whole}
         self._launch = runtime.Launch(kernel, blocks, block, given, shared, cooperative=True)

@@ -19,7 +19,7 @@ def module_of(array: Any) -> Any:
 
 
 def as_dtype(array: Any, dtype: Any) -> Any:
-    """Return an array in another dtype, or itself; denormal floats of a device stay as they are.
+    """Return an array in another dtype, or itself; denormal floats on a device are kept.
 
     CuPy compiles its kernels to flush denormal float32 to zero, in conversions too.
     """
