@@ -164,7 +164,7 @@ def test_sources_at_the_border_of_a_tile(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-@pytest.mark.parametrize(("patience", "wide"), [(2, 0), (8, 1), (5, 3)])
+@pytest.mark.parametrize(("patience", "wide"), [(2, 0), (8, 1), (10, 3)])
 def test_handed_over_where_few_tiles_are_at_work(
     patience: int, wide: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -158,7 +158,7 @@ class Engine:
         self.seconds += timer.seconds
         held = sum(getattr(value, "nbytes", 0) for value in arguments.values())
         self.bytes = max(self.bytes, held)
-        return key.get() if counters[17] else None
+        return key.get() if counters[10] else None
 
     def go_on(
         self, distance: NDArray[Any], keys: NDArray[Any], limit: float | None, threads: int

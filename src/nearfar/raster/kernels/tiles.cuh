@@ -6,18 +6,18 @@
 // each neighbour the least distance that could lower a cell there, as a key, and the face
 // concerned. A phase takes the tiles whose key is within `delta` of the least key; delta adapts to
 // their number. A worker whose tile affects only one other tile, while nothing else is pending,
-// continues with that one, so a passage needs no round of the grid per tile. After `patience` visits
-// or phases in a row with few tiles the search stops, and cuda.py hands it over. Any order ends at the
-// fixed point of d[v] = min(d[u] + w(u, v)), so the bits are those of the CPU's engine
+// continues with that one, so a passage needs no round of the grid per tile. After `patience` visits,
+// one after the other, in phases of few tiles the search stops, and cuda.py hands it over. Any order
+// ends at the fixed point of d[v] = min(d[u] + w(u, v)), so the bits are those of the CPU's engine
 // (raster/tile.hpp), which also defines how a step's cost is rounded: products are never
 // contracted.
 //
 // cost: barriers are inf, NaN or the dtype's maximum. distance: set at the sources, else unreached.
 // key: one per tile, the least distance that waits for it, or unreached. marks: one per tile, faces
 // by which something came since its last visit, and above these the phase of that visit + 1. queue:
-// one entry per tile. state: 4 x (queue size, entries taken), [8] phases, [9] tile visits, [16] 1 after
-// too many visits in a row, [17] 1 if tiles were left waiting, [32] the barrier, which waiting blocks
-// read all the time. least: 4 least keys of all that waits, then 4
+// one entry per tile. state: 4 x (queue size, entries taken), [8] phases, [9] tile visits, [10] 1 if
+// tiles were left waiting, [16] 4 x the most visits of a worker in a phase of few tiles, [32] the
+// barrier, which waiting blocks read all the time. least: 4 least keys of all that waits, then 4
 // of the tiles that a phase left waiting.
 // Races: a tile is solved once in a phase, by the worker that first writes the phase to its mark,
 // so only that worker stores its cells. A neighbour's border may be read while it is stored. The
@@ -103,6 +103,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
   uint32 visits = 0, thin = 0;
   for (uint32 phase = 0;; ++phase) {
     uint32* const size = state + 2 * (phase & 3);
+    uint32* const longest = state + 16 + (phase & 3);
     weight_t* const next_least = least + (phase & 3);
     weight_t waiting = unreached();
     for (int first = me - lane; first < tiles; first += stride) {  // the same for all lanes
@@ -127,6 +128,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     if (me == 0) {  // the slot after next; all workers have left the phase that used it
       state[2 * ((phase + 2) & 3)] = 0;
       state[2 * ((phase + 2) & 3) + 1] = 0;
+      state[16 + ((phase + 2) & 3)] = 0;
       least[(phase + 2) & 3] = unreached();
       least[4 + ((phase + 2) & 3)] = unreached();
     }
@@ -145,9 +147,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
         const bool nothing_waits = load_relaxed(next_least) == unreached();
         __threadfence();
         const bool gives = rank < 27 && given < unreached();
-        const bool tired = visits - before > patience;
-        if (tired && rank == 0) atomicExch(state + 16, 1u);
-        const bool alone = worker_count(gives) == 1 && !tired;
+        const bool alone = worker_count(gives) == 1 && visits - before <= patience;
         if (rank == 0) next_up.faces = 0;
         worker_sync();
         weight_t left = unreached();
@@ -169,6 +169,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
         if (rank == 0 && left < unreached()) atomic_minimum(next_least, left);
         worker_sync();
       }
+      if (rank == 0 && queued < kThin) atomicMax(longest, visits - before);
       worker_sync();
     }
     barrier.meet();
@@ -177,11 +178,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
       if (me == 0) state[8] = phase + 1;
       break;
     }
-    thin = queued < kThin ? thin + 1 : 0;
-    if (thin > patience || load_relaxed(state + 16) != 0) {
+    thin = queued < kThin ? thin + load_relaxed(longest) : 0;
+    if (thin > patience) {
       if (me == 0) {
         state[8] = phase + 1;
-        state[17] = 1;
+        state[10] = 1;
       }
       break;
     }
