@@ -29,6 +29,7 @@ __all__ = [
     "did_you_mean",
     "keyword",
     "listed",
+    "not_reached",
     "quoted",
     "size_text",
 ]
@@ -285,6 +286,12 @@ class DistanceOverflowError(NearfarError, OverflowError):
 
 class UnreachableError(NearfarError, ValueError):
     """Error for a path to a vertex that the source does not reach."""
+
+
+def not_reached(source: Any, target: Any, limit: float | None = None) -> UnreachableError:
+    """Return the error for a pair of vertices by name, and a limit if there is one."""
+    beyond = "" if limit is None else f" within the limit {limit}"
+    return UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}{beyond}")
 
 
 class ProofError(NearfarError, ArithmeticError):

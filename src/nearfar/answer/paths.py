@@ -16,7 +16,7 @@ from nearfar import _cpu
 from nearfar.answer.frames import paths_frame, with_unreached
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cuda.device_graph import DEVICE_GRAPH
-from nearfar.errors import GraphError, OutOfMemoryError, UnreachableError, quoted
+from nearfar.errors import GraphError, OutOfMemoryError, not_reached
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.system.devices.arrays import to_host
@@ -182,10 +182,7 @@ class Paths:
         """Return the index of a target, or raise if it is not reached."""
         end = self.graph.index_of(target, "target")
         if self._host_distances[end] == unreached_value(self._host_distances.dtype):
-            beyond = "" if self.limit is None else f" within the limit {self.limit}"
-            raise UnreachableError(
-                f"vertex {quoted(target)} is not reached from {quoted(self.source)}{beyond}"
-            )
+            raise not_reached(self.source, target, self.limit)
         return end
 
     def _steps_to(self, end: int) -> list[int]:

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 import networkx as nx
 from nearfar import _cpu
 from nearfar.answer.paths import Paths
-from nearfar.errors import NegativeCycleError
+from nearfar.errors import NegativeCycleError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.networkx.graph import BackendGraph
 from nearfar.solve.many import distances as many_distances
 from nearfar.solve.nearest import join_sources
-from nearfar.solve.one import sssp
+from nearfar.solve.one import shortest_path, sssp
 
 #: Entries of a block of rows that all-pairs functions hold at a time.
 BLOCK_ENTRIES = 1 << 22
@@ -91,7 +91,6 @@ class Search:
     def __init__(self, graph: BackendGraph, paths: Paths, towards: bool = False) -> None:
         self.graph, self._paths, self._towards = graph, paths, towards
         self.distances: NDArray[Any] = paths._host_distances[: len(graph)]
-        self.far = unreached_value(self.distances.dtype)
 
     @property
     def before(self) -> NDArray[Any]:
@@ -107,15 +106,6 @@ class Search:
     def paths(self) -> LazyPaths:
         """Return vertex -> path."""
         return LazyPaths(self.graph, self.distances, self.before, towards=self._towards)
-
-    def length_to(self, target: Any) -> Any:
-        """Return the distance of one vertex."""
-        if not self.graph.has(target):
-            raise nx.NetworkXNoPath(f"No path to {target}.")
-        found = self.distances[self.graph.places[target]]
-        if found == self.far:
-            raise nx.NetworkXNoPath(f"No path to {target}.")
-        return found.item()
 
 
 def to_dict(graph: BackendGraph, distances: NDArray[Any]) -> dict[Any, Any]:
@@ -142,17 +132,33 @@ def _require_plain(cutoff: Any) -> None:
         raise NotImplementedError(f"cutoff is {cutoff}: NetworkX decides")
 
 
-def search(
+def between(
     graph: BackendGraph,
     sources: Iterable[Any],
+    target: Any,
     weight: Any,
     *,
     cutoff: Any = None,
-    target: Any = None,
     negative: bool = False,
-    towards: bool = False,
-) -> Search:
-    """Return one search from one or many sources."""
+) -> tuple[Any, list[Any]]:
+    """Return distance and path from the nearest of some vertices to one."""
+    solved, start, joined = _joined(graph, sources, weight, negative)
+    _require_plain(cutoff)
+    if not graph.has(target):
+        raise nx.NetworkXNoPath(f"No path to {target}.")
+    try:
+        path, length = shortest_path(solved, start, graph.places[target], limit=cutoff)
+    except NegativeCycleError:
+        raise nx.NetworkXUnbounded("Negative cycle detected.") from None
+    except UnreachableError:
+        raise nx.NetworkXNoPath(f"No path to {target}.") from None
+    return length, [graph.names[at] for at in path[joined:]]
+
+
+def _joined(
+    graph: BackendGraph, sources: Iterable[Any], weight: Any, negative: bool
+) -> tuple[Graph, int, bool]:
+    """Return the graph to search, its source, and whether that stands for several vertices."""
     places = []
     for source in sources:
         if not graph.has(source):
@@ -161,16 +167,27 @@ def search(
     solved = graph.weighted(weight)
     if not negative:
         require_nonnegative(solved)
+    if len(places) == 1:
+        return solved, places[0], False
+    return join_sources(solved, np.array(places)), solved.n_vertices, True
+
+
+def search(
+    graph: BackendGraph,
+    sources: Iterable[Any],
+    weight: Any,
+    *,
+    cutoff: Any = None,
+    negative: bool = False,
+    towards: bool = False,
+) -> Search:
+    """Return one search from one or many sources, or towards one."""
+    solved, start, _ = _joined(graph, sources, weight, negative)
     if towards:
         solved = solved.transpose()
-    start = places[0]
-    if len(places) > 1:
-        start = solved.n_vertices
-        solved = join_sources(solved, np.array(places))
-    ends = None if target is None or not graph.has(target) else [graph.places[target]]
     _require_plain(cutoff)
     try:
-        paths = sssp(solved, start, limit=cutoff, targets=ends)
+        paths = sssp(solved, start, limit=cutoff)
     except NegativeCycleError:
         raise nx.NetworkXUnbounded("Negative cycle detected.") from None
     return Search(graph, paths, towards)
@@ -218,7 +235,8 @@ def each_row(
 
 def tight_lists(found: Search, solved: Graph, start: int) -> dict[Any, list[Any]]:
     """Return vertex -> every predecessor on a shortest path, nearest first. O(m)."""
-    distances, far = found.distances, found.far
+    distances = found.distances
+    far = unreached_value(distances.dtype)
     tails = solved.tails(np.int64)
     keep = distances[tails] != far
     tails, heads = tails[keep], solved.indices[keep].astype(np.int64)

@@ -12,7 +12,7 @@ from typing import Any
 import networkx as nx
 from nearfar.networkx import weighted
 from nearfar.networkx.graph import BackendGraph
-from nearfar.networkx.search import LazyPaths, search
+from nearfar.networkx.search import LazyPaths, between, search
 
 
 def _levels(cutoff: Any) -> Any:
@@ -65,8 +65,11 @@ def has_path(G: BackendGraph, source: Any, target: Any) -> bool:
     for vertex in (source, target):
         if not G.has(vertex):
             raise nx.NodeNotFound(f"Node {vertex} is not in G")
-    found = search(G, [source], None, target=target)
-    return bool(found.distances[G.places[target]] != found.far)
+    try:
+        between(G, [source], target, None)
+    except nx.NetworkXNoPath:
+        return False
+    return True
 
 
 def _check_method(method: str) -> bool:
@@ -98,9 +101,7 @@ def shortest_path(
             if negative and vertex is target and source != target:
                 raise nx.NetworkXNoPath(f"No path to {target}.")
             raise nx.NodeNotFound(f"Node {vertex} is not in G")
-    found = search(G, [source], weight, target=target, negative=negative)
-    found.length_to(target)
-    return found.paths()[target]
+    return between(G, [source], target, weight, negative=negative)[1]
 
 
 def shortest_path_length(
@@ -122,4 +123,4 @@ def shortest_path_length(
         return search(G, [source], weight, negative=negative).lengths()
     if weight is None and not G.has(target):
         raise nx.NodeNotFound(f"Node {target} is not in G")
-    return search(G, [source], weight, target=target, negative=negative).length_to(target)
+    return between(G, [source], target, weight, negative=negative)[0]

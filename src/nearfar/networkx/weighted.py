@@ -13,7 +13,15 @@ import networkx as nx
 from nearfar.cpu.potentials import refuse_negative_cycle
 from nearfar.errors import NegativeCycleError
 from nearfar.networkx.graph import BackendGraph
-from nearfar.networkx.search import LazyPaths, blocks, each_row, search, tight_lists, to_dict
+from nearfar.networkx.search import (
+    LazyPaths,
+    between,
+    blocks,
+    each_row,
+    search,
+    tight_lists,
+    to_dict,
+)
 from nearfar.solve.one import sssp
 
 
@@ -36,7 +44,7 @@ def dijkstra_path_length(G: BackendGraph, source: Any, target: Any, weight: Any 
     _require_vertex(G, source)
     if source == target:
         return 0
-    return search(G, [source], weight, target=target).length_to(target)
+    return between(G, [source], target, weight)[0]
 
 
 def bidirectional_dijkstra(
@@ -47,8 +55,7 @@ def bidirectional_dijkstra(
     _require_vertex(G, target)
     if source == target:
         return 0, [source]
-    found = search(G, [source], weight, target=target)
-    return found.length_to(target), found.paths()[target]
+    return between(G, [source], target, weight)
 
 
 def single_source_dijkstra(
@@ -79,10 +86,10 @@ def multi_source_dijkstra(
     listed = _source_list(G, sources)
     if target in listed:
         return 0, [target]
-    found = search(G, listed, weight, cutoff=cutoff, target=target)
-    if target is None:
-        return found.lengths(), found.paths()
-    return found.length_to(target), found.paths()[target]
+    if target is not None:
+        return between(G, listed, target, weight, cutoff=cutoff)
+    found = search(G, listed, weight, cutoff=cutoff)
+    return found.lengths(), found.paths()
 
 
 def multi_source_dijkstra_path(
@@ -159,7 +166,7 @@ def bellman_ford_path_length(
     _require_vertex(G, source)
     if source == target:
         return 0
-    return search(G, [source], weight, target=target, negative=True).length_to(target)
+    return between(G, [source], target, weight, negative=True)[0]
 
 
 def single_source_bellman_ford(
@@ -169,10 +176,10 @@ def single_source_bellman_ford(
     _require_vertex(G, source)
     if source == target:
         return 0, [source]
-    found = search(G, [source], weight, target=target, negative=True)
-    if target is None:
-        return found.lengths(), found.paths()
-    return found.length_to(target), found.paths()[target]
+    if target is not None:
+        return between(G, [source], target, weight, negative=True)
+    found = search(G, [source], weight, negative=True)
+    return found.lengths(), found.paths()
 
 
 def single_source_bellman_ford_path(

@@ -20,8 +20,8 @@ from nearfar.errors import (
     GraphError,
     NegativeCycleError,
     OptionError,
-    UnreachableError,
     keyword,
+    not_reached,
     quoted,
 )
 from nearfar.graph import build, on_device
@@ -727,7 +727,7 @@ class Prepared(Graph):
         """Return the edges of a path between indices; names are for the message."""
         found = edges_of_path(self, begin, end)
         if found is None:
-            raise UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}")
+            raise not_reached(source, target)
         return found
 
     def distances_of_pairs(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearfar.errors import GraphFormatError, UnreachableError, quoted
+from nearfar.errors import GraphFormatError, UnreachableError, not_reached
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
 from nearfar.graph.turns import TurnGraph, real_edges
@@ -240,9 +240,7 @@ class PreparedTurns(TurnGraph):
         try:
             return self.graph.path_edges(*self._ends(source, target))
         except UnreachableError:  # which names vertices of the graph that is searched
-            raise UnreachableError(
-                f"vertex {quoted(target)} is not reached from {quoted(source)}"
-            ) from None
+            raise not_reached(source, target) from None
 
     def _with(self, original: Graph, prepared: Prepared) -> PreparedTurns:
         return prepared_turns(self._over(original, prepared), prepared)

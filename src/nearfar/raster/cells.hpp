@@ -62,7 +62,7 @@ class Cells {
     int64_t cell;
     uint32_t last = ~uint32_t{0};  // the set of the only lowered neighbour,
     int k = 0;                     // its number
-    Way way;
+    Way way{};
   };
 
   template <StepRule Rule, bool AsGiven>

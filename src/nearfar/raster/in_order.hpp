@@ -109,7 +109,7 @@ class InOrder {
           const T cost = view_.passable((z * shape.rows + y) * shape.columns + x);
           const bool open = cost < unreached<T>(), fits = cost <= static_cast<T>(kMostCost);
           const T known = fits ? cost : T{0};
-          small &= !open | (fits & (static_cast<T>(static_cast<int32_t>(known)) == known));
+          small &= int{!open} | (fits & (static_cast<T>(static_cast<int32_t>(known)) == known));
           most = std::max(most, known);
           line[static_cast<std::size_t>(x)] = open ? known : T{-1};
         }

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, Unpack, cast
 
+from nearfar.algorithms.bidirectional.cpu import path_between
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import turn_paths
-from nearfar.errors import OptionError, UnreachableError, VertexError, quoted
+from nearfar.errors import OptionError, VertexError, not_reached, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
@@ -29,6 +30,7 @@ from nearfar.solve.steps.request import (
     vertex_indices,
 )
 from nearfar.system.devices.arrays import is_device_array
+from nearfar.system.threads import check_threads
 
 # : Reason of the choice where a prepared graph answers a point query.
 WALKED = "prepared: a walk to the root of the elimination tree from both ends"
@@ -176,14 +178,7 @@ def solve_one(
     """Solve as :func:`sssp`; ``once`` says that the graph was made for this search only."""
     entered = time.perf_counter()
     check_stats(stats)
-    if graph.n_vertices == 0:
-        raise VertexError(f"source {quoted(source)} is not in the graph: it has no vertices")
-    if isinstance(source, (list, set, range)) or getattr(source, "ndim", 0) > 0:
-        raise VertexError(
-            "source is several vertices: use nearfar.distances for a row each, or nearfar.nearest "
-            "for the nearest of them"
-        )
-    start = graph.index_of(source, "source")
+    start = _start(graph, source)
     request = make_request(
         graph,
         "sssp",
@@ -224,6 +219,18 @@ def solve_one(
     return paths
 
 
+def _start(graph: Graph, source: Any) -> int:
+    """Return the index of a source, which must be one vertex."""
+    if graph.n_vertices == 0:
+        raise VertexError(f"source {quoted(source)} is not in the graph: it has no vertices")
+    if isinstance(source, (list, set, range)) or getattr(source, "ndim", 0) > 0:
+        raise VertexError(
+            "source is several vertices: use nearfar.distances for a row each, or nearfar.nearest "
+            "for the nearest of them"
+        )
+    return graph.index_of(source, "source")
+
+
 def shortest_path(
     graph: GraphLike,
     source: Any,
@@ -259,6 +266,9 @@ def shortest_path(
 
     Notes
     -----
+    A search from both ends comes first. It costs what both reach and ends early; where they reach
+    much of the graph, as between far points of a road network, a search from the source goes on.
+
     Of several shortest paths, a search returns the one with the smallest predecessors. A prepared
     graph answers by :meth:`nearfar.Prepared.path` in microseconds and may return a different one of
     the same length; name a method to get that of a search.
@@ -268,6 +278,12 @@ def shortest_path(
     walks = is_prepared(graph) or is_prepared(getattr(graph, "graph", None))
     if walks and method == "auto" and device != "cuda" and not options:
         return _walked(graph, source, target, limit, stats)
+    if isinstance(graph, Graph) and method == "auto" and device in ("auto", "cpu") and not options:
+        check_threads(threads)
+        graph, weight = as_graph(graph, weight), "weight"
+        found = _from_both_ends(graph, source, target, limit, stats)
+        if found is not None:
+            return found
     paths = sssp(
         graph,
         source,
@@ -283,6 +299,27 @@ def shortest_path(
     return paths.path_to(target), paths.distance_to(target)
 
 
+def _from_both_ends(
+    graph: Graph, source: Any, target: Any, limit: Any, stats: dict[str, Any] | None
+) -> tuple[list[Any], Any] | None:
+    """Return a path by searches from both ends, or None if a search from the source is to run."""
+    entered = time.perf_counter()
+    if graph.on_device or is_place(graph, source):
+        return None
+    check_stats(stats)
+    start = _start(graph, source)
+    end = graph.index_of(target, "target")
+    bound = check_limit(limit, graph.weight_dtype)
+    found = path_between(graph, start, end, bound)
+    if found is None:
+        return None
+    if stats is not None:
+        stats.update(found.stats, call_seconds=time.perf_counter() - entered)
+    if not found.vertices:
+        raise not_reached(graph.name_of(start), target, bound)
+    return [graph.name_of(v) for v in found.vertices], found.length
+
+
 def _walked(
     graph: Any, source: Any, target: Any, limit: Any, stats: dict[str, Any] | None
 ) -> tuple[list[Any], Any]:
@@ -293,9 +330,7 @@ def _walked(
     began = time.perf_counter()
     path, length = graph.path(source, target)
     if bound is not None and length > bound:
-        raise UnreachableError(
-            f"vertex {quoted(target)} is not reached from {quoted(source)} within the limit {bound}"
-        )
+        raise not_reached(source, target, bound)
     if stats is not None:
         stats["seconds"] = time.perf_counter() - began
         stats["reason"] = WALKED

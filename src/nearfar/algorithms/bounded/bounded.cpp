@@ -41,15 +41,6 @@ std::vector<uint32_t> in_order_of_vertex(const Ids& sources) {
   return order;
 }
 
-// Returns the greatest distance that counts: the limit, or the greatest that is not "unreached".
-template <class Weight>
-Weight farthest(std::optional<double> limit) {
-  if constexpr (std::is_floating_point_v<Weight>)
-    return std::min(limit_as<Weight>(limit), std::numeric_limits<Weight>::max());
-  else
-    return std::min(limit_as<Weight>(limit), unreached<Weight>() - 1);
-}
-
 // Called after each search with the position of its source.
 template <class C>
 using Visit = std::function<void(uint32_t row, const Search<C>& search)>;

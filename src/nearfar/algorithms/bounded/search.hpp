@@ -26,6 +26,15 @@
 
 namespace nearfar::bounded {
 
+// Returns the greatest distance that counts: the limit, or the greatest that is not "unreached".
+template <class Weight>
+Weight farthest(std::optional<double> limit) {
+  if constexpr (std::is_floating_point_v<Weight>)
+    return std::min(limit_as<Weight>(limit), std::numeric_limits<Weight>::max());
+  else
+    return std::min(limit_as<Weight>(limit), unreached<Weight>() - 1);
+}
+
 // Vertices reached by the current search, numbered from 0, with their distances.
 template <class Index, class Weight>
 class Reached {

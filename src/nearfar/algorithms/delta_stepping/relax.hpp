@@ -535,9 +535,10 @@ class Relaxer {
   }
 
   // Pushes the collected improvements within the limit. Returns the counts of vertices already in
-  // the current bucket, with `olds` below `high`.
-  NEARFAR_INLINE Repeated enqueue(const Entry* improved, const Weight* olds, std::size_t n,
-                                  Weight high, Bucket& fresh) {
+  // the current bucket, with `olds` below `high`. The entries are not const only because GCC would
+  // warn that those after n are not initialised.
+  NEARFAR_INLINE Repeated enqueue(Entry* improved, const Weight* olds, std::size_t n, Weight high,
+                                  Bucket& fresh) {
     const uint64_t number = ring.current();
     Repeated near;
     if (touched_ != nullptr) [[unlikely]]
@@ -559,7 +560,7 @@ class Relaxer {
     return near;
   }
 
-  NEARFAR_COLD void note(const Entry* improved, std::size_t n) {
+  NEARFAR_COLD void note(Entry* improved, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) touched_->push(improved[i].vertex);
   }
 

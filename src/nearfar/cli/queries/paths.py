@@ -13,7 +13,7 @@ from nearfar.cli.arguments import add_graph, at_least_one, read_graph
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.queries.sssp import distance_text
-from nearfar.errors import UnreachableError, quoted
+from nearfar.errors import not_reached
 
 NAME = "paths"
 HELP = "the k shortest paths"
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     found = k_shortest_paths(graph, **call)
     seconds = time.perf_counter() - began
     if not found:
-        raise UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}")
+        raise not_reached(source, target)
     unit = graph.attributes.get("unit")
     facts = {
         "source": source,

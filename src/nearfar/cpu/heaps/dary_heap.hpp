@@ -21,6 +21,7 @@ class DaryHeap {
   explicit DaryHeap(Index) { keys_.reserve(1024); }
 
   bool empty() const { return keys_.size == 0; }
+  void clear() { keys_.size = 0; }
 
   void insert(Index v, Weight d) {
     const Key key = Packed::make(d, v);

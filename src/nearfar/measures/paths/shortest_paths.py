@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
-from nearfar.errors import DistanceOverflowError, UnreachableError, quoted
+from nearfar.errors import DistanceOverflowError, not_reached, quoted
 from nearfar.graph.graph import Graph
 from nearfar.measures.paths.order_free import in_steps
 from nearfar.measures.simple import check_tolerance, measured, refuse_cycle, simple, takes_device
@@ -404,5 +404,5 @@ def all_shortest_paths(
     end = solved.index_of(target, "target")
     dag = _dag(solved, source, threads, None, tolerance, [target])
     if dag._place[end] < 0:
-        raise UnreachableError(f"vertex {quoted(target)} is not reached from {quoted(source)}")
+        raise not_reached(source, target)
     return AllShortestPaths(dag, end)

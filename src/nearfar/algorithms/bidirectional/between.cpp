@@ -1,0 +1,252 @@
+// A shortest path between two vertices by searches from both ends.
+//
+// First part: Dijkstra's method from the source over the edges and from the target over the
+// reversed edges. The side that has read fewer edges goes on, so that one side does not open a hub
+// while the other has cheap rows left. `Side::radius` is the least distance that is not settled.
+// Whenever one side labels a vertex that the other has labelled, too, their sum is the length of a
+// path. Once the radii add up to the least of these, no shorter path exists.
+//
+// Second part: the search from the source goes on, but only over vertices from which the target can
+// still be reached within that length. A lower bound of the rest is the other side's label, or its
+// radius where the label is not settled, and one edge more where there is no label: a vertex
+// beside a settled one is labelled. So every vertex of every shortest path receives its distance,
+// summed from the source as in all searches, whatever the first part stopped at. Sums of the two
+// sides round differently: with floats the bounds have slack for every edge of a path.
+//
+// The path takes the predecessor with the least vertex, from tight edges as after every search.
+//
+// The cost depends on the vertices that both sides reach, not on the graph. Where that is most of
+// the graph, as between far vertices of a grid, delta-stepping is faster: the search gives up after
+// a number of edges.
+//
+// T. A. J. Nicholson. "Finding the shortest route between two points in a network." The Computer
+// Journal, 9(3):275-280, 1966. I. Pohl. "Bi-directional search." Machine Intelligence 6, 1971.
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "algorithms/bounded/either_csr.hpp"
+#include "algorithms/bounded/search.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/heaps/dary_heap.hpp"
+#include "cpu/threads/interrupt.hpp"
+
+namespace nearfar::bidirectional {
+namespace {
+
+template <class C>
+class Side {
+ public:
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+  static constexpr Weight kFar = unreached<Weight>();
+
+  Side(const C& csr, Index start, Weight limit) : csr_(csr), reached_(csr.n, 0), limit_(limit) {
+    reached_.lower(start, 0);
+    queue_.insert(0, 0);
+  }
+
+  // Finds the nearest vertex that is not settled; returns false if there is none.
+  bool next() {
+    while (!holds_) {
+      if (!queue_.pop(at_, radius)) {
+        radius = kFar;
+        return false;
+      }
+      holds_ = reached_[id()].distance == radius;
+    }
+    return true;
+  }
+
+  Index vertex() const { return reached_[id()].vertex; }
+  std::size_t degree() const {
+    return static_cast<std::size_t>(csr_.indptr[vertex() + 1] - csr_.indptr[vertex()]);
+  }
+
+  // Returns the label of a vertex, kFar without one.
+  Weight label(Index v) const {
+    const uint32_t id = reached_.find(v);
+    return id == bounded::Reached<Index, Weight>::kNone ? kFar : reached_[id].distance;
+  }
+
+  // Settles the vertex that next() found. Of its neighbours, labels those that are `wanted` with
+  // their distance, and passes each lowered label to `labelled`.
+  template <class Wanted, class Labelled>
+  void settle(const Wanted& wanted, const Labelled& labelled) {
+    holds_ = false;
+    const Index v = vertex();
+    const auto end = static_cast<std::size_t>(csr_.indptr[v + 1]);
+    edges += end - static_cast<std::size_t>(csr_.indptr[v]);
+    ++settled;
+    for (auto e = static_cast<std::size_t>(csr_.indptr[v]); e < end; ++e) {
+      const auto edge = csr_.edge(e);
+      const auto sum = candidate(radius, edge.weight);
+      if (sum > static_cast<SumOf<Weight>>(limit_)) {
+        lost |= sum >= static_cast<SumOf<Weight>>(kFar);
+        continue;
+      }
+      const auto d = static_cast<Weight>(sum);
+      if (!wanted(edge.target, d)) continue;
+      const uint32_t to = reached_.lower(edge.target, d);
+      if (to == bounded::Reached<Index, Weight>::kNone) continue;
+      queue_.insert(static_cast<int32_t>(to), d);
+      labelled(edge.target, d);
+    }
+  }
+
+  // Keeps only the wanted ones of the vertices that are not settled.
+  template <class Wanted>
+  void keep(const Wanted& wanted) {
+    holds_ = false;
+    queue_.clear();
+    for (uint32_t i = 0; i < reached_.size(); ++i)
+      if (const auto& one = reached_[i]; one.distance >= radius && wanted(one.vertex, one.distance))
+        queue_.insert(static_cast<int32_t>(i), one.distance);
+  }
+
+  std::size_t labels() const { return reached_.size(); }
+
+  Weight radius = 0;
+  std::size_t edges = 0, settled = 0;
+  bool lost = false;  // whether a sum does not fit the dtype
+
+ private:
+  uint32_t id() const { return static_cast<uint32_t>(at_); }
+
+  const C csr_;
+  bounded::Reached<Index, Weight> reached_;
+  DaryHeap<int32_t, Weight, 4> queue_{0};
+  const Weight limit_;
+  int32_t at_ = 0;      // number of the vertex that next() found
+  bool holds_ = false;  // whether it is still to be settled
+};
+
+template <class Index, class Weight>
+struct Found {
+  std::vector<Index> path;  // empty: there is none within the limit
+  Weight length = 0;
+  std::size_t settled = 0, edges = 0;
+};
+
+// Returns nothing if it gives up: after `budget` edges, or where the dtype or edges of weight 0
+// require a search of the whole graph. least: the least weight of the graph.
+template <class C>
+std::optional<Found<typename C::Index, typename C::Weight>> between(
+    const C& out, const C& in, typename C::Index source, typename C::Index target,
+    typename C::Weight limit, typename C::Weight least, std::size_t budget, Interrupt& interrupt) {
+  using Index = typename C::Index;
+  using Weight = typename C::Weight;
+  using Sum = SumOf<Weight>;
+  constexpr Weight kFar = Side<C>::kFar;
+  Side<C> forward(out, source, limit), backward(in, target, bounded::farthest<Weight>({}));
+  Weight best = source == target ? 0 : kFar;
+  bool lost = false;  // whether the length of a path does not fit the dtype
+  const auto meet = [&](const Side<C>& other) {
+    return [&](Index v, Weight d) {
+      const Weight rest = other.label(v);
+      if (rest == kFar) return;
+      const Sum sum = candidate(d, rest);
+      lost |= sum >= static_cast<Sum>(kFar);
+      if (improves(sum, best)) best = static_cast<Weight>(sum);
+    };
+  };
+  // A bound on all sums of numbers that add up to d, in any order.
+  const auto with_slack = [&](Weight d) {
+    if constexpr (!std::is_floating_point_v<Weight>) return d;
+    const auto edges = static_cast<Weight>(forward.labels() + backward.labels() + 4);
+    return d + 2 * edges * std::numeric_limits<Weight>::epsilon() * d;
+  };
+
+  while (forward.next() && backward.next()) {
+    const Sum sum = candidate(forward.radius, backward.radius);
+    if (sum >= static_cast<Sum>(best) || sum > static_cast<Sum>(with_slack(limit))) break;
+    const bool first = forward.edges <= backward.edges;
+    Side<C>& side = first ? forward : backward;
+    if (side.edges + side.degree() > budget) return std::nullopt;
+    interrupt.poll(side.degree() + 8);
+    side.settle([](Index, Weight) { return true; }, meet(first ? backward : forward));
+  }
+  Found<Index, Weight> found;
+  if (best == kFar && (lost || forward.lost || backward.lost)) return std::nullopt;
+
+  const Weight reach = with_slack(best);
+  const auto on_a_path = [&](Index v, Weight d) {
+    const Weight label = backward.label(v);
+    const Sum rest = label == kFar ? candidate(backward.radius, least)
+                                   : static_cast<Sum>(std::min(label, backward.radius));
+    return rest < static_cast<Sum>(kFar) &&
+           candidate(d, static_cast<Weight>(rest)) <= static_cast<Sum>(reach);
+  };
+  if (best != kFar) forward.keep(on_a_path);
+  while (best != kFar && forward.next() && forward.vertex() != target) {
+    interrupt.poll(forward.degree() + 8);
+    forward.settle(on_a_path, [](Index, Weight) {});
+  }
+  found.settled = forward.settled + backward.settled;
+  found.edges = forward.edges + backward.edges;
+  found.length = best == kFar ? kFar : forward.label(target);
+  if (found.length == kFar) return found;
+
+  found.path.push_back(target);
+  for (Index v = target; v != source;) {
+    const Weight d = forward.label(v);
+    Index before = -1;
+    for (auto e = in.indptr[v]; e < in.indptr[v + 1]; ++e) {
+      const auto edge = in.edge(static_cast<std::size_t>(e));
+      const Weight from = forward.label(edge.target);
+      if (from < d && candidate(from, edge.weight) == static_cast<Sum>(d) &&
+          (before < 0 || edge.target < before))
+        before = edge.target;
+    }
+    if (before < 0) return std::nullopt;  // at the end of edges of weight 0
+    found.path.push_back(v = before);
+  }
+  std::reverse(found.path.begin(), found.path.end());
+  return found;
+}
+
+// Returns (vertices of the path, length, vertices settled, edges read), or None if it gave up.
+// Without a path the vertices are empty. in: the transposed graph.
+nb::object path_between(GraphView& out, GraphView& in, int64_t source, int64_t target,
+                        std::optional<double> limit, double least, uint64_t budget) {
+  return out.visit([&](const auto& csr) -> nb::object {
+    using Plain = std::decay_t<decltype(csr)>;
+    using Index = typename Plain::Index;
+    using Weight = typename Plain::Weight;
+    using C = bounded::EitherCsr<Index, Weight>;
+    return in.visit([&](const auto& reversed) -> nb::object {
+      if constexpr (!std::is_same_v<Plain, std::decay_t<decltype(reversed)>>) {
+        throw nb::type_error("a graph and its transpose have the same dtypes");
+      } else {
+        const auto n = static_cast<int64_t>(csr.n);
+        if (source < 0 || source >= n || target < 0 || target >= n || reversed.n != csr.n)
+          throw nb::index_error("source and target are vertices of both graphs");
+        std::optional<Found<Index, Weight>> found;
+        {
+          nb::gil_scoped_release release;
+          Interrupt interrupt;
+          found = between(C(csr, false), C(reversed, false), static_cast<Index>(source),
+                          static_cast<Index>(target), bounded::farthest<Weight>(limit),
+                          static_cast<Weight>(least), budget, interrupt);
+        }
+        if (!found) return nb::none();
+        return nb::make_tuple(as_numpy(std::move(found->path)), found->length, found->settled,
+                              found->edges);
+      }
+    });
+  });
+}
+
+}  // namespace
+}  // namespace nearfar::bidirectional
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("path_between", &bidirectional::path_between, arg("view"), arg("transposed"), arg("source"),
+        arg("target"), arg("limit").none(), arg("least"), arg("budget"));
+}
+}  // namespace nearfar

@@ -1,0 +1,144 @@
+"""Paths between two vertices by searches from both ends: those of a search from the source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph, _cpu
+from nearfar.algorithms.bidirectional.cpu import ENGINE, path_between
+from nearfar.errors import OptionError, UnreachableError, VertexError
+from tests.zoo import DTYPES, ZOO, as_dtype
+
+MANY = 1 << 40
+
+
+def both_ways(graph: Graph, source: int, target: int, limit: float | None = None) -> Any:
+    """Return path and length by both ends and by one; None where both ends give up."""
+    least = float(graph.min_weight)
+    found: Any = _cpu.path_between(
+        graph.view, graph.transpose().view, source, target, limit, least, MANY
+    )
+    one = nearfar.sssp(graph, source, limit=limit, method="dijkstra_binary_heap")
+    try:
+        want = one.path_to(target), one.distance_to(target)
+    except UnreachableError:
+        want = [], None
+    if found is None:
+        return None, want
+    path, length = found[0].tolist(), found[1]
+    return (path, length if path else None), want
+
+
+def random_graph(rng: np.random.Generator, kind: str, dtype: str) -> Graph:
+    """Make a graph with ties, zeros, parallel edges, loops and parts without a path."""
+    n = int(rng.integers(1, 60))
+    m = int(rng.integers(0, 4 * n + 1))
+    weights: Any = {
+        "ties": rng.integers(1, 3, m),
+        "ones": np.ones(m),
+        "zeros": rng.integers(0, 3, m),
+        "thirds": rng.integers(1, 9, m) / (3 if dtype.startswith("float") else 1),
+        "wide": 2.0 ** rng.integers(0, 22, m),
+    }[kind]
+    ends = rng.integers(0, n, m), rng.integers(0, n, m)
+    return Graph.from_edges(
+        *ends, weights.astype(dtype), n_vertices=n, directed=bool(rng.integers(2))
+    )
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("kind", ["ties", "ones", "zeros", "thirds", "wide"])
+def test_paths_of_random_graphs(kind: str, dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    given_up = 0
+    for trial in range(150):
+        graph = random_graph(rng, kind, dtype)
+        source, target = (int(v) for v in rng.integers(0, graph.n_vertices, 2))
+        limit = float(rng.random() * 6 * graph.mean_weight) if trial % 3 == 0 else None
+        found, want = both_ways(graph, source, target, limit)
+        given_up += found is None
+        assert found is None or found == want, (trial, source, target, limit)
+    assert given_up == 0 or kind == "zeros"
+    assert given_up < 75
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_paths_of_the_zoo(dtype: str) -> None:
+    for name, build in ZOO.items():
+        graph = as_dtype(build(), dtype)
+        if graph.n_negative or not graph.n_vertices:
+            continue
+        rng = np.random.default_rng(3)
+        for source, target in rng.integers(0, graph.n_vertices, (12, 2)).tolist():
+            found, want = both_ways(graph, source, target)
+            assert found is None or found == want, (name, source, target)
+
+
+def grown(n: int = 20_000) -> Graph:
+    """Make a random graph in which both balls stay small."""
+    rng = np.random.default_rng(1)
+    ends = rng.integers(0, n, (2, 4 * n))
+    return Graph.from_edges(*ends, rng.random(4 * n), n_vertices=n, directed=False)
+
+
+def test_shortest_path_costs_what_both_ends_reach() -> None:
+    graph = grown()
+    for target in range(1, 20_000, 1_999):
+        stats: dict[str, Any] = {}
+        path, length = nearfar.shortest_path(graph, 0, target, stats=stats)
+        assert (path, length) == nearfar.shortest_path(graph, 0, target, method="dijkstra")
+        assert stats["engine"] == ENGINE
+        assert stats["edges_relaxed"] < graph.n_edges / 16
+
+
+def test_far_points_of_a_grid_are_left_to_a_search_from_the_source() -> None:
+    grid = nearfar.generate("grid", rows=100, columns=300, seed=2)
+    stats: dict[str, Any] = {}
+    path, length = nearfar.shortest_path(grid, 0, grid.n_vertices - 1, stats=stats)
+    assert stats["engine"] != ENGINE
+    assert path_between(grid, 0, grid.n_vertices - 1) is None
+    near = nearfar.shortest_path(grid, 0, 1, stats=stats)
+    assert near == nearfar.shortest_path(grid, 0, 1, method="dijkstra")
+    assert stats["engine"] == ENGINE
+    assert (path, length) == nearfar.shortest_path(grid, 0, grid.n_vertices - 1, method="dijkstra")
+
+
+def test_a_directed_graph_is_transposed_at_its_second_pair() -> None:
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [1, 2, 3])
+    stats: dict[str, Any] = {}
+    for engine in (False, True):
+        assert nearfar.shortest_path(graph, 0, 3, stats=stats) == ([0, 1, 2, 3], 6)
+        assert (stats["engine"] == ENGINE) == engine == graph.has_transpose
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+def test_errors_are_those_of_a_search_from_the_source(limit: float | None) -> None:
+    names = ["a", "b", "c", "d"]
+    graph = Graph.from_edges(["a", "b"], ["b", "c"], [2, 3], directed=False, vertex_names=names)
+    messages = []
+    for method in ("auto", "dijkstra"):
+        stats: dict[str, Any] = {}
+        with pytest.raises(UnreachableError) as raised:
+            nearfar.shortest_path(graph, "a", "d", limit=limit, method=method, stats=stats)
+        messages.append(str(raised.value))
+        assert stats["engine"]
+        with pytest.raises(VertexError, match="target 'x'"):
+            nearfar.shortest_path(graph, "a", "x", method=method)
+        with pytest.raises(VertexError, match="several vertices"):
+            nearfar.shortest_path(graph, ["a"], "b", method=method)
+        with pytest.raises(OptionError, match="threads"):
+            nearfar.shortest_path(graph, "a", "b", method=method, threads=0)
+    assert messages[0] == messages[1]
+    assert nearfar.shortest_path(graph, "a", "a", limit=limit) == (["a"], 0)
+
+
+def test_lengths_beyond_the_dtype_and_negative_weights_need_another_search() -> None:
+    far = Graph.from_edges([0, 1], [1, 2], np.full(2, 2**30 + 5, np.int32), directed=False)
+    assert nearfar.shortest_path(far, 0, 2) == ([0, 1, 2], 2**31 + 10)
+    signed = Graph.from_edges([0, 0, 1], [1, 2, 2], [4, 3, -2])
+    signed.transpose()
+    assert nearfar.shortest_path(signed, 0, 2) == ([0, 1, 2], 2)
