@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar import Graph
+from nearfar import Graph, _cpu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,9 +95,9 @@ def test_the_choice_within_a_family_is_remembered_and_made_anew(
     asked: list[str] = []
     real = ranking.estimates
 
-    def counted(graph: Any, request: Any, device: str) -> Any:
+    def counted(graph: Any, request: Any, device: str, **options: Any) -> Any:
         asked.append(device)
-        return real(graph, request, device)
+        return real(graph, request, device, **options)
 
     monkeypatch.setattr(ranking, "estimates", counted)
     again = nearfar.sssp(graph, 1, method="dijkstra", device="cpu")
@@ -119,3 +119,17 @@ def test_a_target_that_is_not_reached_does_not_end_the_answer() -> None:
     found = nearfar.sssp(graph, 0, targets=[1, 1], device="cpu", limit=9, stats=stats)
     assert found.distances.tolist() == [0, 4, unreached, unreached, unreached]
     assert stats["proof_limit"] == 4
+
+
+def test_the_first_search_of_a_small_graph_measures_no_hops(monkeypatch: Any) -> None:
+    measured: list[int] = []
+    real = _cpu.ball
+    monkeypatch.setattr(_cpu, "ball", lambda *arguments: measured.append(1) or real(*arguments))
+    small = nearfar.generate("grid", rows=30, columns=30, seed=1)
+    nearfar.sssp(small, 0, threads=2)
+    assert not measured
+    large = nearfar.generate("grid", rows=300, columns=300, seed=1)
+    nearfar.sssp(large, 0, threads=2, device="cpu")
+    assert measured
+    ranked = {c.variant.id for c in nearfar.explain(small, 0, threads=2).ranking}
+    assert "delta_stepping_parallel@cpu" in ranked  # whose cost needs the hops

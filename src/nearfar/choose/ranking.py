@@ -19,10 +19,10 @@ from nearfar.choose.machine import Machine
 from nearfar.cpu.costs import bucket_search
 from nearfar.cuda.device_graph import at_hand
 from nearfar.errors import VariantUnavailable
-from nearfar.graph.facts import Facts, degree_spread, share_of_edges
+from nearfar.graph.facts import Facts, NotMeasuredError, degree_spread, share_of_edges
 from nearfar.graph.graph import Graph
 from nearfar.prepared import is_prepared
-from nearfar.registry import CHOICES, Request, Variant, priced, variants
+from nearfar.registry import CHOICES, Estimate, Request, Variant, priced, variants
 from nearfar.system.devices import runtime
 from nearfar.system.html import table
 from nearfar.system.threads import default_threads
@@ -33,6 +33,7 @@ _WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
 _CROWDED, _LARGE = 2.0, 20_000  # times; vertices
 # : Searches that show how early those of a request stop, and their largest part of a run.
 _PROBES, _PROBED = 4, 0.05
+_MEASURING = 2e-4  # seconds that measuring the number of hops of a small graph takes
 _CHOICES_HELD = 256  # for different requests of a graph
 
 
@@ -112,23 +113,39 @@ class Explanation:
 
 
 def estimates(
-    graph: Graph, request: Request, device: str, reach: float | None = None
+    graph: Graph,
+    request: Request,
+    device: str,
+    reach: float | None = None,
+    *,
+    every: bool = True,
 ) -> list[Choice]:
-    """Return estimates for the variants of a kind of device, whether or not they can run."""
+    """Return estimates for the variants of a kind of device, whether or not they can run.
+
+    Unless ``every``, variants whose cost needs a measurement that takes as long as the cheapest of
+    the others are left out.
+    """
     speeds = choose_machine.machine(device)
     facts = Facts(graph, speeds.gain, reach)
     on_the_way, words = _moving(graph, request, speeds) if device == "cuda" else (0.0, "")
 
-    def stated(facts: Facts) -> list[Choice]:
+    def listed(facts: Facts) -> list[Choice]:
         found = []
         for v in _accepting(graph, device, request.problem):
-            cost = v.estimate(facts, request)
-            if cost is not None and cost.seconds < math.inf:
+            cost = _estimate(v, facts, request)
+            if cost is not None:
                 seconds = on_the_way + cost.seconds * speeds.factor(v.id)
                 found.append(Choice(v, seconds, cost.reason + words))
         if device == "cpu" and request.problem != "sssp":
             found += _source_by_source(facts, request, speeds)
         return sorted(found, key=lambda choice: choice.seconds)
+
+    def stated(facts: Facts) -> list[Choice]:
+        if device == "cpu" and not every:
+            found = listed(replace(facts, measures=False))
+            if found and found[0].seconds < _MEASURING:
+                return found
+        return listed(facts)
 
     share = _share_within(facts, request) if device == "cpu" else None
     if share is not None:
@@ -139,6 +156,15 @@ def estimates(
         if share < 1:
             found = stated(replace(facts, share=share))
     return found
+
+
+def _estimate(variant: Variant, facts: Facts, request: Request) -> Estimate | None:
+    """Return the finite estimate of a variant, or None."""
+    try:
+        cost = variant.estimate(facts, request)
+    except NotMeasuredError:
+        return None
+    return cost if cost is not None and cost.seconds < math.inf else None
 
 
 def _share_within(facts: Facts, request: Request) -> float | None:
@@ -200,8 +226,8 @@ def _source_by_source(facts: Facts, request: Request, speeds: Machine) -> Iterat
     alone = replace(request, problem="sssp", n_sources=1, threads=1)
     each = request.n_sources / max(1, min(request.threads, request.n_sources))
     for v in _accepting(facts.graph, "cpu", "sssp"):
-        cost = v.estimate(facts, alone)
-        if cost is not None and cost.seconds < math.inf:
+        cost = _estimate(v, facts, alone)
+        if cost is not None:
             seconds = each * _CROWDED * cost.seconds * speeds.factor(v.id)
             yield Choice(v, seconds, f"source by source: {cost.reason}")
 
@@ -213,9 +239,11 @@ def _can_serve(variant: Variant, graph: Graph, request: Request) -> bool:
     return variant.can_run(graph, request) is True
 
 
-def _candidates(graph: Graph, request: Request) -> Iterator[Choice]:
+def _candidates(graph: Graph, request: Request, every: bool = False) -> Iterator[Choice]:
     """Yield the variants that can serve the request, cheapest first, checked lazily for speed."""
-    found = estimates(graph, request, "cpu") if request.device in ("auto", "cpu") else []
+    found = []
+    if request.device in ("auto", "cpu"):
+        found = estimates(graph, request, "cpu", every=every)
     if request.device == "cuda" or (request.device == "auto" and _gpu_is_worth(graph, found)):
         there = estimates(graph, request, "cuda")
         found = sorted([*found, *there], key=lambda choice: choice.seconds)
@@ -268,7 +296,7 @@ def rank(graph: Graph, request: Request) -> list[Choice]:
     -------
     list of Choice
     """
-    return list(_candidates(graph, request))
+    return list(_candidates(graph, request, every=True))
 
 
 def cheapest(
@@ -295,7 +323,8 @@ def cheapest(
         CHOICES.drop(graph)
     found = _whatever_the_reach(graph, request, family)
     if found is None:
-        ranked = ((choice.variant, choice.reason) for choice in _candidates(graph, request))
+        every = family is not None  # the cheapest may be of another family
+        ranked = ((c.variant, c.reason) for c in _candidates(graph, request, every))
         found = next((one for one in ranked if family in (None, one[0].family)), None)
     if found is not None:
         CHOICES.put(graph, found, key)

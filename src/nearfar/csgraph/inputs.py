@@ -38,7 +38,10 @@ def adjacency(
         arrays = _from_sparse(csgraph) if sparse else _from_dense(csgraph, every)
         fresh = None
         if directed and not unweighted:
-            fresh = fresh_matrix(arrays, _from_rows, skips_nan=True)
+            indptr, indices, data = arrays
+            fresh = fresh_matrix(
+                (indptr, indices, _exact(data, len(indptr))), _from_rows, skips_nan=True
+            )
         graph = _from_rows(*arrays, every) if fresh is None else fresh
     if unweighted:
         graph = graph.without_weights()
@@ -79,6 +82,16 @@ def _real(weights: NDArray[Any]) -> NDArray[Any]:
     if weights.dtype.kind != "f":
         raise GraphError(f"weights have dtype {weights.dtype}: give real numbers")
     return weights.astype(np.float64, copy=False)
+
+
+def _exact(data: NDArray[Any], n: int) -> NDArray[Any]:
+    """Return values as float64, as SciPy searches them, if sums of n of them are exact."""
+    if data.dtype.kind == "f":
+        return data.astype(np.float64, copy=False)
+    if data.dtype.kind not in "biu" or not data.size:
+        return data
+    least, most = (data.min(), data.max()) if data.dtype.itemsize > 4 else (0, 2**32)
+    return data.astype(np.float64) if n * max(int(most), -int(least)) < 2**53 else data
 
 
 def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool = False) -> Graph:

@@ -34,6 +34,10 @@ _WITHIN_HELD = 256  # of different limits and sources
 _WITHIN_AT_MOST = 4096  # vertices at which a search that samples a limit stops
 
 
+class NotMeasuredError(Exception):
+    """Signal that a cost needs a statistic that takes longer to measure than it may."""
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Statistics for the cost of a variant, measured when they are first read."""
@@ -43,6 +47,7 @@ class Facts:
     reach: float | None = None  # number of hops to use instead of the measured one
     # share of the edges that a search scans before the request's limit or last target stops it
     share: float = 1.0
+    measures: bool = True  # whether to measure the number of hops if it is not known
 
     @property
     def n(self) -> int:
@@ -82,7 +87,11 @@ class Facts:
     @property
     def hops(self) -> float:
         """Estimated number of hops to the farthest vertex: :func:`estimated_hops`."""
-        return estimated_hops(self.graph) if self.reach is None else self.reach
+        if self.reach is not None:
+            return self.reach
+        if not self.measures and not _ESTIMATED_HOPS.filled(self.graph):
+            raise NotMeasuredError
+        return estimated_hops(self.graph)
 
     def within(
         self, limit: float, sources: tuple[int, ...], many: int = 1

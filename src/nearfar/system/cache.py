@@ -8,6 +8,7 @@ writers lose nothing.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import tempfile
@@ -23,10 +24,13 @@ _read: dict[Path, tuple[float, dict[str, Any]]] = {}
 
 def folder() -> Path:
     """Return ``$NEARFAR_CACHE``, else ``$XDG_CACHE_HOME/nearfar``, else ``~/.cache/nearfar``."""
-    own = os.environ.get("NEARFAR_CACHE")
+    return _folder(*map(os.environ.get, ("NEARFAR_CACHE", "XDG_CACHE_HOME", "HOME")))
+
+
+@functools.lru_cache(maxsize=1)  # a small search takes as long as these paths
+def _folder(own: str | None, base: str | None, home: str | None) -> Path:
     if own:
         return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "nearfar"
 
 
