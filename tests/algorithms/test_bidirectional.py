@@ -142,3 +142,53 @@ def test_lengths_beyond_the_dtype_and_negative_weights_need_another_search() -> 
     signed = Graph.from_edges([0, 0, 1], [1, 2, 2], [4, 3, -2])
     signed.transpose()
     assert nearfar.shortest_path(signed, 0, 2) == ([0, 1, 2], 2)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_distances_of_pairs(directed: bool, dtype: str) -> None:
+    rng = np.random.default_rng(8)
+    n = 3000
+    ends = rng.integers(0, n, (2, 3 * n))
+    weights = (rng.random(3 * n) * 9 + 1).astype(dtype)
+    graph = Graph.from_edges(*ends, weights, n_vertices=n, directed=directed)
+    pairs = rng.integers(0, n, (300, 2))
+    for limit in (None, 12):
+        stats: dict[str, Any] = {}
+        found = nearfar.distances(graph, pairs=pairs, limit=limit, stats=stats)
+        assert stats["pairs_by"] == "both ends"
+        want = nearfar.distances(graph, pairs=pairs, limit=limit, method="worker_per_source")
+        np.testing.assert_array_equal(found, want)
+        assert found.dtype == want.dtype
+
+
+def test_pairs_that_give_up_are_searched_from_their_sources() -> None:
+    """A grid beside a random graph: most pairs are in the latter, whose balls are small."""
+    rng = np.random.default_rng(4)
+    grid = nearfar.generate("grid", rows=80, columns=80, seed=1)
+    n, m = 40_000, 120_000
+    ends = rng.integers(0, n, (2, m))
+    graph = Graph.from_edges(
+        np.concatenate([ends[0], grid.tails() + n]),
+        np.concatenate([ends[1], grid.indices + n]),
+        np.concatenate([rng.integers(1, 9, m), grid.weights]).astype(np.int32),
+        directed=False,
+    )
+    pairs = rng.integers(0, n, (200, 2))
+    far = np.array([[n, n + 6399], [n + 79, n + 6320], [5, n + 7]])
+    every = np.concatenate([pairs[:100], far, pairs[100:]])
+    stats: dict[str, Any] = {}
+    found = nearfar.distances(graph, pairs=every, stats=stats)
+    assert stats["pairs_by"] == "both ends"
+    want = nearfar.distances(graph, pairs=every, method="worker_per_source")
+    np.testing.assert_array_equal(found, want)
+
+
+def test_lengths_of_pairs_that_need_64_bits() -> None:
+    heavy = np.full(400, 2**28, np.int32)
+    rng = np.random.default_rng(2)
+    graph = Graph.from_edges(*rng.integers(0, 150, (2, 400)), heavy, directed=False)
+    pairs = rng.integers(0, 150, (60, 2))
+    found = nearfar.distances(graph, pairs=pairs)
+    want = nearfar.distances(graph, pairs=pairs, method="worker_per_source")
+    np.testing.assert_array_equal(found, want)

@@ -223,8 +223,10 @@ def test_sigterm_during_prepare_is_one_line(tmp_path: Path) -> None:
     graph = tmp_path / "g.nfg"
     succeed("generate", "road_like", "--vertices", 400_000, "-o", graph)
     child = _child("prepare", graph, "-o", tmp_path / "g.nfp", "--quiet")
-    while "_cpu" not in Path(f"/proc/{child.pid}/maps").read_text():
+    status, caught = Path(f"/proc/{child.pid}/status"), 0
+    while not caught & 1 << signal.SIGTERM - 1:
         assert child.poll() is None, child.communicate()
+        caught = int(status.read_text().split("SigCgt:")[1].split()[0], 16)
         time.sleep(0.01)
     time.sleep(0.3)
     child.send_signal(signal.SIGTERM)

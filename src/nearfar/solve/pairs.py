@@ -1,8 +1,9 @@
 """Distances of pairs: by one table, by walks or labels of a prepared graph, or by searches.
 
-One method is chosen for all pairs of a call: a table if the pairs fill much of it; walks if the
-graph is prepared, or if preparing it within the call and walking takes less than a search per
-source; else searches, some sources at a time.
+One method is chosen for all pairs of a call: walks if the graph is prepared, or if preparing it
+within the call and walking takes less than a search per source; searches from both ends of each
+pair, if some pairs show that these read fewer edges; a table if the pairs fill much of it; else
+searches, some sources at a time.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar.algorithms.bidirectional.cpu import distances_between
 from nearfar.choose.ranking import rank
 from nearfar.errors import DistanceOverflowError
 from nearfar.graph.dtypes import unreached_value
@@ -97,7 +99,11 @@ def pair_distances(
         if simple and not fill and not there and not graph.on_device:
             fresh = _prepared_for(graph, asked, device, arguments)
         if fresh is None:
-            found = _searched(table, graph, asked, fill, device, progress, stats, arguments)
+            found = None
+            if simple and not there and not graph.on_device and memory is None:
+                found = _from_both_ends(table, graph, asked, progress, stats, arguments)
+            if found is None:
+                found = _searched(table, graph, asked, fill, device, progress, stats, arguments)
             return narrowed(found, graph.weight_dtype)
         graph, seconds = fresh
         if seconds:
@@ -156,6 +162,34 @@ def _prepared_for(
         return made_ready(graph, False, request.threads)
     except Declined:
         return None
+
+
+def _from_both_ends(
+    table: Callable[..., Any],
+    graph: Graph,
+    asked: _Pairs,
+    progress: Callable[[float, float], None] | None,
+    stats: dict[str, Any],
+    arguments: dict[str, Any],
+) -> Any:
+    """Return the distances by searches from both ends of each pair, or None if others are faster.
+
+    Pairs whose searches give up are solved by searches from their sources.
+    """
+    bound = check_limit(arguments.get("limit"), graph.weight_dtype)
+    threads = check_threads(arguments.get("threads"))
+    found = distances_between(graph, asked.starts, asked.ends, bound, threads, progress)
+    if found is None:
+        return None
+    distances, left, counters = found
+    if len(left):
+        others = _Pairs.of(asked.starts[left], asked.ends[left])
+        rest = _searched(table, graph, others, False, "cpu", None, {}, arguments)
+        wide = np.promote_types(rest.dtype, distances.dtype)
+        distances = widened(distances, wide)
+        distances[left] = widened(rest, wide)
+    stats.update(counters, pairs_by="both ends")
+    return distances
 
 
 def _walk_seconds(facts: Facts) -> float:

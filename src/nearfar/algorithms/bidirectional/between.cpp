@@ -24,6 +24,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -33,6 +34,7 @@
 #include "cpu/bindings/bindings.hpp"
 #include "cpu/heaps/dary_heap.hpp"
 #include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar::bidirectional {
 namespace {
@@ -132,11 +134,13 @@ struct Found {
 };
 
 // Returns nothing if it gives up: after `budget` edges, or where the dtype or edges of weight 0
-// require a search of the whole graph. least: the least weight of the graph.
+// require a search of the whole graph. least: the least weight of the graph. Without `traces`, the
+// path is left out.
 template <class C>
 std::optional<Found<typename C::Index, typename C::Weight>> between(
     const C& out, const C& in, typename C::Index source, typename C::Index target,
-    typename C::Weight limit, typename C::Weight least, std::size_t budget, Interrupt& interrupt) {
+    typename C::Weight limit, typename C::Weight least, std::size_t budget, bool traces,
+    Interrupt& interrupt) {
   using Index = typename C::Index;
   using Weight = typename C::Weight;
   using Sum = SumOf<Weight>;
@@ -172,6 +176,12 @@ std::optional<Found<typename C::Index, typename C::Weight>> between(
   Found<Index, Weight> found;
   if (best == kFar && (lost || forward.lost || backward.lost)) return std::nullopt;
 
+  if (!traces && (best == kFar || !std::is_floating_point_v<Weight>)) {
+    found.length = best <= limit ? best : kFar;
+    found.settled = forward.settled + backward.settled;
+    found.edges = forward.edges + backward.edges;
+    return found;  // integers add up the same from both sides
+  }
   const Weight reach = with_slack(best);
   const auto on_a_path = [&](Index v, Weight d) {
     const Weight label = backward.label(v);
@@ -188,7 +198,7 @@ std::optional<Found<typename C::Index, typename C::Weight>> between(
   found.settled = forward.settled + backward.settled;
   found.edges = forward.edges + backward.edges;
   found.length = best == kFar ? kFar : forward.label(target);
-  if (found.length == kFar) return found;
+  if (found.length == kFar || !traces) return found;
 
   found.path.push_back(target);
   for (Index v = target; v != source;) {
@@ -208,35 +218,85 @@ std::optional<Found<typename C::Index, typename C::Weight>> between(
   return found;
 }
 
-// Returns (vertices of the path, length, vertices settled, edges read), or None if it gave up.
-// Without a path the vertices are empty. in: the transposed graph.
-nb::object path_between(GraphView& out, GraphView& in, int64_t source, int64_t target,
-                        std::optional<double> limit, double least, uint64_t budget) {
+// Calls f with the rows of a graph and of its transpose.
+template <class F>
+nb::object visit_both(GraphView& out, GraphView& in, F&& f) {
   return out.visit([&](const auto& csr) -> nb::object {
     using Plain = std::decay_t<decltype(csr)>;
-    using Index = typename Plain::Index;
-    using Weight = typename Plain::Weight;
-    using C = bounded::EitherCsr<Index, Weight>;
+    using C = bounded::EitherCsr<typename Plain::Index, typename Plain::Weight>;
     return in.visit([&](const auto& reversed) -> nb::object {
       if constexpr (!std::is_same_v<Plain, std::decay_t<decltype(reversed)>>) {
         throw nb::type_error("a graph and its transpose have the same dtypes");
       } else {
-        const auto n = static_cast<int64_t>(csr.n);
-        if (source < 0 || source >= n || target < 0 || target >= n || reversed.n != csr.n)
-          throw nb::index_error("source and target are vertices of both graphs");
-        std::optional<Found<Index, Weight>> found;
-        {
-          nb::gil_scoped_release release;
-          Interrupt interrupt;
-          found = between(C(csr, false), C(reversed, false), static_cast<Index>(source),
-                          static_cast<Index>(target), bounded::farthest<Weight>(limit),
-                          static_cast<Weight>(least), budget, interrupt);
-        }
-        if (!found) return nb::none();
-        return nb::make_tuple(as_numpy(std::move(found->path)), found->length, found->settled,
-                              found->edges);
+        if (reversed.n != csr.n) throw nb::type_error("a graph and its transpose have equal sizes");
+        return f(C(csr, false), C(reversed, false));
       }
     });
+  });
+}
+
+// Returns (vertices of the path, length, vertices settled, edges read), or None if it gave up.
+// Without a path the vertices are empty.
+nb::object path_between(GraphView& out, GraphView& in, int64_t source, int64_t target,
+                        std::optional<double> limit, double least, uint64_t budget) {
+  return visit_both(out, in, [&](const auto& csr, const auto& reversed) -> nb::object {
+    using C = std::decay_t<decltype(csr)>;
+    using Index = typename C::Index;
+    using Weight = typename C::Weight;
+    const auto n = static_cast<int64_t>(csr.n);
+    if (source < 0 || source >= n || target < 0 || target >= n)
+      throw nb::index_error("source and target are vertices");
+    std::optional<Found<Index, Weight>> found;
+    {
+      nb::gil_scoped_release release;
+      Interrupt interrupt;
+      found = between(csr, reversed, static_cast<Index>(source), static_cast<Index>(target),
+                      bounded::farthest<Weight>(limit), static_cast<Weight>(least), budget, true,
+                      interrupt);
+    }
+    if (!found) return nb::none();
+    return nb::make_tuple(as_numpy(std::move(found->path)), found->length, found->settled,
+                          found->edges);
+  });
+}
+
+// Writes the distance of each pair to `distances` and whether a search gave up to `given_up`.
+// Returns (vertices settled, edges read).
+nb::object distances_between(GraphView& out, GraphView& in, const Ids& sources, const Ids& targets,
+                             std::optional<double> limit, double least, uint64_t budget,
+                             int threads, const Array& distances, const Array& given_up) {
+  return visit_both(out, in, [&](const auto& csr, const auto& reversed) -> nb::object {
+    using C = std::decay_t<decltype(csr)>;
+    using Index = typename C::Index;
+    using Weight = typename C::Weight;
+    const std::size_t count = sources.size();
+    if (targets.size() != count) throw nb::type_error("one target per source");
+    check_vertices(sources, static_cast<std::size_t>(csr.n), "source is not a vertex");
+    check_vertices(targets, static_cast<std::size_t>(csr.n), "target is not a vertex");
+    auto* const lengths = checked<Weight>(distances, count, "distances");
+    auto* const gave_up = checked<uint8_t>(given_up, count, "given_up");
+    const auto bound = bounded::farthest<Weight>(limit);
+    std::atomic<uint64_t> settled{0}, edges{0};
+    {
+      nb::gil_scoped_release release;
+      spread_blocks(static_cast<int64_t>(count), 4, threads,
+                    [&](const auto& each_block, Interrupt& interrupt) {
+                      each_block([&](int64_t first, int64_t last) {
+                        for (int64_t i = first; i < last; ++i) {
+                          const auto found =
+                              between(csr, reversed, static_cast<Index>(sources.data()[i]),
+                                      static_cast<Index>(targets.data()[i]), bound,
+                                      static_cast<Weight>(least), budget, false, interrupt);
+                          gave_up[i] = !found;
+                          if (!found) continue;
+                          lengths[i] = found->length;
+                          settled += found->settled;
+                          edges += found->edges;
+                        }
+                      });
+                    });
+    }
+    return nb::make_tuple(settled.load(), edges.load());
   });
 }
 
@@ -248,5 +308,8 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("path_between", &bidirectional::path_between, arg("view"), arg("transposed"), arg("source"),
         arg("target"), arg("limit").none(), arg("least"), arg("budget"));
+  m.def("distances_between", &bidirectional::distances_between, arg("view"), arg("transposed"),
+        arg("sources"), arg("targets"), arg("limit").none(), arg("least"), arg("budget"),
+        arg("threads"), arg("distances"), arg("given_up"));
 }
 }  // namespace nearfar

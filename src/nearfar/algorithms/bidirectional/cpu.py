@@ -1,16 +1,20 @@
-"""The path between two vertices by searches from both ends, on one core."""
+"""Paths and distances between two vertices by searches from both ends."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 
 ENGINE = "bidirectional@cpu"
-_REASON = "one pair: searches from both ends"
+_REASON = "searches from both ends of a pair"
 # : A side gives up after this share of the edges, and a few more. Each time that it does halves the
 # : share for the graph's next pair, and each path found doubles it, within these bounds.
 _SHARES = (1 / 2048, 1 / 32)
@@ -18,6 +22,10 @@ _FEW = 2048
 _SHARE: Slot[float] = Slot("share of the edges for a pair")
 # : Whether a directed graph was asked for a pair: the second time repays its transpose.
 _ASKED: Slot[bool] = Slot("asked for a pair")
+# : Pairs that are tried first, and the time per edge over that of searches from a source.
+_TRIED = 16
+_PER_EDGE = 8
+_BLOCK = 1 << 14  # pairs between two reports of progress
 
 
 class PathBetween(NamedTuple):
@@ -44,10 +52,9 @@ def path_between(
     began = time.perf_counter()
     least, most = _SHARES
     share = _SHARE.get(graph) or most
-    least_weight = min(graph.min_weight, 2**53)  # exact as float64
     budget = int(share * graph.n_edges) + _FEW
     found: Any = _cpu.path_between(
-        graph.view, graph.transpose().view, source, target, limit, least_weight, budget
+        graph.view, graph.transpose().view, source, target, limit, _least_weight(graph), budget
     )
     share = max(share / 2, least) if found is None else min(2 * share, most)
     _SHARE.put(graph, share)
@@ -63,3 +70,66 @@ def path_between(
         "reason": _REASON,
     }
     return PathBetween(vertices.tolist(), length, stats)
+
+
+class PairDistances(NamedTuple):
+    """Distances of pairs, the positions of those that another search is to find, and counters."""
+
+    distances: NDArray[Any]
+    left: NDArray[np.int64]
+    stats: dict[str, Any]
+
+
+def distances_between(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    limit: float | None,
+    threads: int,
+    progress: Callable[[float, float], None] | None = None,
+) -> PairDistances | None:
+    """Return distances of pairs, or None if searches from the sources read fewer edges.
+
+    A few pairs are tried first and show what both ends reach.
+    """
+    rows = len(np.unique(sources))
+    if graph.n_negative or (rows < _TRIED and not graph.has_transpose):
+        return None
+    began = time.perf_counter()
+    back, least = graph.transpose().view, _least_weight(graph)
+    budget = int(_SHARES[1] * graph.n_edges) + _FEW
+    distances = np.empty(len(sources), graph.weight_dtype)
+    given_up = np.ones(len(sources), np.uint8)
+    stats: dict[str, Any] = {"vertices_processed": 0, "edges_relaxed": 0}
+
+    def solve(part: Any) -> int:
+        found, gave_up = distances[part].copy(), given_up[part].copy()
+        pairs = sources[part].copy(), targets[part].copy()
+        counts: Any = _cpu.distances_between(
+            graph.view, back, *pairs, limit, least, budget, threads, found, gave_up
+        )
+        settled, edges = counts
+        distances[part], given_up[part] = found, gave_up
+        stats["vertices_processed"] += settled
+        stats["edges_relaxed"] += edges
+        return int(edges)
+
+    step = -(-len(sources) // _TRIED)
+    tried = slice(step // 2, None, step)
+    edges = solve(tried)
+    done = len(given_up[tried]) - int(given_up[tried].sum())
+    if 4 * done < 3 * len(given_up[tried]):
+        return None
+    if _PER_EDGE * len(sources) * edges / done > rows * graph.n_edges:
+        return None
+    for first in range(0, len(sources), _BLOCK):
+        solve(slice(first, first + _BLOCK))
+        if progress is not None:
+            progress(min(first + _BLOCK, len(sources)), len(sources))
+    stats.update(seconds=time.perf_counter() - began, workers=threads)
+    stats.update(engine=ENGINE, reason=_REASON)
+    return PairDistances(distances, np.flatnonzero(given_up), stats)
+
+
+def _least_weight(graph: Graph) -> float:
+    return float(min(graph.min_weight, 2**53))  # exact as float64
