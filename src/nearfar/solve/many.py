@@ -136,8 +136,8 @@ def distances(
         Called after every block with the numbers of finished rows and of all rows.
     pairs : list of (source, target) or None
         Instead of ``sources`` and ``targets``: one distance per pair, as a vector.
-        ``stats["pairs_by"]`` is ``"table"``, ``"walks"`` on a prepared graph, ``"both ends"`` (of each
-        pair) or ``"searches"``.
+        ``stats["pairs_by"]`` is ``"table"``, ``"walks"`` on a prepared graph, ``"both ends"`` or
+        ``"searches"``.
     reduce : str, tuple or None
         One number (or a few) per row instead of the matrix: ``"count"``, ``"sum"``, ``"mean"``,
         ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``; see
