@@ -1,5 +1,7 @@
 """Fixtures that several test files use, how long Hypothesis may take, and what a run costs."""
 
+import gc
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -16,3 +18,9 @@ settings.load_profile("nearfar")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Durations())
+    gc.disable()  # until ten thousand tests are collected, none of which is garbage
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
