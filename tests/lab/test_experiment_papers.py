@@ -129,7 +129,7 @@ def checkout_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_kept_makes_the_same_tables_and_figures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("davidson-2014", out=tmp_path / "run", scale="tiny", device="cpu", only=["flickr"])
+    run("davidson-2014", out=tmp_path / "run", scale="tiny", device="cpu", only=["rmat"])
     document = json.loads((tmp_path / "run" / "results.json").read_text())
     checkout_at(tmp_path, monkeypatch)
     assert keep.main([str(tmp_path / "run")]) == 0
