@@ -8,8 +8,16 @@ from hypothesis import HealthCheck, settings
 from tests.durations import Durations
 from tests.emulator import checked_loads, emulated_gpu
 from tests.program import cycle_file, graph_file, named_file
+from tests.small_blocks import small_blocks
 
-__all__ = ["checked_loads", "cycle_file", "emulated_gpu", "graph_file", "named_file"]
+__all__ = [
+    "checked_loads",
+    "cycle_file",
+    "emulated_gpu",
+    "graph_file",
+    "named_file",
+    "small_blocks",
+]
 
 # A busy machine must not fail a test: time is bounded by the runs of the tests, not by examples.
 settings.register_profile("nearfar", deadline=None, suppress_health_check=[HealthCheck.too_slow])

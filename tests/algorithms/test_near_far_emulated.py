@@ -16,7 +16,6 @@ from nearfar import Graph
 from nearfar.algorithms.near_far.one_launch import driver as one_launch
 from nearfar.algorithms.near_far.one_launch import forms as one_launch_forms
 from nearfar.algorithms.near_far.one_launch import host as one_launch_host
-from nearfar.algorithms.near_far.one_launch import ranges
 from nearfar.cuda.graph.sorted_rows import SEGMENT, sorted_rows
 from nearfar.errors import SolverError
 from nearfar.system.devices import compiler, runtime
@@ -25,15 +24,6 @@ from tests.covering import pairwise
 from tests.zoo import DTYPES, ZOO, as_dtype
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
-
-
-@pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four warps per block: the emulated device takes threads one after the other."""
-    for engine in (one_launch, ranges):
-        monkeypatch.setattr(
-            engine, "_launch_shape", lambda *_, **__: {"BLOCK_THREADS": 128, "BLOCKS_EACH": 1}
-        )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -23,12 +23,6 @@ from tests.program import fail, succeed
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
-@pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four warps per block: the emulated device takes threads one after the other."""
-    monkeypatch.setattr(partitioned, "_THREADS", 128)
-
-
 def star(n: int = 700) -> Graph:
     """One hub with more edges than a piece holds, and back."""
     leaves = np.arange(1, n)

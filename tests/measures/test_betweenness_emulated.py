@@ -27,14 +27,7 @@ from tests.measures.test_betweenness import ladder
 from tests.strategies import graphs
 from tests.zoo import ZOO, as_dtype
 
-pytestmark = pytest.mark.usefixtures("small_blocks")
-
-
-@pytest.fixture
-def small_blocks(emulated_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of two warps, one per multiprocessor: quick to emulate; rows of one program."""
-    monkeypatch.setattr(device_shares, "_THREADS", 64)
-    monkeypatch.setattr(device_shares, "_BLOCKS_EACH", 1)
+pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
 def assert_as_on_the_cpu(graph: Graph, **given_: Any) -> None:
