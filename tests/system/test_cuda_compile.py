@@ -1,9 +1,9 @@
 """Every kernel compiles for every supported architecture, without a GPU, and keeps its registers.
 
-A push compiles every form for one architecture with the widest types, and each program with the
-narrowest and with one of the types between, and for the oldest architecture; ``make test-slow``
-every form with all types and each program for all architectures. The emulated device compiles and
-runs further pairs of form and types (tests/algorithms, tests/solve).
+A push compiles every form for one architecture with the widest types, each program with one of the
+other types, and with the narrowest for the oldest architecture; ``make test-slow`` every form with
+all types and each program for all architectures. The emulated device compiles and runs further
+pairs of form and types (tests/algorithms, tests/solve).
 
 NVRTC comes from its wheel. :func:`cases` names the programs as the Python side asks for them; a
 kernel file with an entry point that it does not name is compiled with the macros of the types
@@ -379,18 +379,17 @@ def form_of(case: Case) -> tuple[str, frozenset[tuple[str, str | int]]]:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_every_program_compiles_with_narrow_types(room: str) -> None:
-    """And every form that integers alone have."""
+def test_every_form_of_integers_alone_compiles(room: str) -> None:
     wide = {form_of(case) for case in cases_of(room, WIDE)}
-    own = [case for case in cases_of(room, NARROW) if form_of(case) not in wide]
-    for file, macros in [*largest_forms(room, NARROW), *own]:
-        compile_case(FULL, file, macros)
+    for file, macros in cases_of(room, NARROW):
+        if form_of((file, macros)) not in wide:
+            compile_case(FULL, file, macros)
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_every_program_compiles_with_a_type_between(room: str) -> None:
-    """Each folder takes all of them in turn."""
-    tables = [dict(largest_forms(room, kind)) for kind in BETWEEN]
+def test_every_program_compiles_with_other_types(room: str) -> None:
+    """The programs of a folder take them in turn."""
+    tables = [dict(largest_forms(room, kind)) for kind in (NARROW, *BETWEEN)]
     files = sorted(set().union(*tables))
     for at, file in enumerate(files, start=ROOMS.index(room)):
         has = [table[file] for table in tables if file in table]
