@@ -51,7 +51,7 @@ BETWEEN = tuple(kind for kind in TYPES if kind not in ENDS)
 FROM_TYPES = {
     *("INDEX_T", "OFFSET_T", "WEIGHT_T", "WEIGHTED", "VALUE_T", "OUT_T", "SIGNED_VALUES", "KEY_T"),
     *("ID_T", "FLOATING", "SLOT_BITS", "USE_DPX", "PRUNES", "COLUMNS", "LANES", "TILE", "ROOM"),
-    *("BLOCK_THREADS", "BLOCKS_EACH"),
+    *("BLOCK_THREADS", "BLOCKS_EACH", "THREADS", "SIDE", "DEPTH"),
 }
 # The one with the most code comes last.
 POLICIES = {
@@ -272,8 +272,11 @@ def measure_cases(kind: str) -> Iterator[Case]:
 def raster_cases(kind: str) -> Iterator[Case]:
     dtype = {"int": "int32", "long long": "int64", "float": "float32", "double": "float64"}
     weight = np.dtype(dtype[str(TYPES[kind][2])])
-    for ndim, connectivity in ((2, 4), (2, 8), (2, 16), (3, 6), (3, 18), (3, 26)):
-        for rule in (0, 1, 2) if weight.kind == "f" else (1,):
+    shapes = ((2, 4), (2, 8), (2, 16), (3, 6), (3, 18), (3, 26))
+    for at, (ndim, connectivity) in enumerate(shapes):
+        # All rules for two shapes, which the others take in turn.
+        rules = (0, 1, 2) if connectivity in (8, 26) else (at % 3,)
+        for rule in rules if weight.kind == "f" else (1,):
             steps = raster_offsets(ndim, connectivity)
             yield "raster/kernels/tiles.cuh", raster_macros(weight, ndim, rule, steps)
 
