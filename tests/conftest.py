@@ -1,6 +1,9 @@
 """Fixtures that several test files use, how long Hypothesis may take, and what a run costs."""
 
 import gc
+import os
+import tempfile
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,6 +29,8 @@ settings.load_profile("nearfar")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Durations())
+    # Speeds that `nearfar tune` stored for this machine choose no method in a test.
+    os.environ["NEARFAR_CACHE"] = str(Path(tempfile.gettempdir(), "nearfar-tests"))
     gc.disable()  # until ten thousand tests are collected, none of which is garbage
 
 

@@ -44,8 +44,10 @@ def test_the_zoo(dtype: str) -> None:
     served = 0
     for name, build in ZOO.items():
         graph = as_dtype(build(), dtype)
-        if graph.n_negative or not graph.n_vertices or graph.n_vertices > 400:
+        if not graph.n_vertices or graph.n_vertices > 400:
             continue
+        if graph.mean_degree >= cuda._LONG_ROWS and dtype not in ("int32", "float64"):
+            continue  # programs of their own, which the GPU suite has of every dtype
         served += 1
         sources = np.arange(0, graph.n_vertices, max(1, graph.n_vertices // 5))[::-1]
         check(graph, sources, limits(graph)[1 + served % 2], name)
