@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import numpy as np
 import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.cuda.device_graph import DEVICE_GRAPH
+from nearfar.algorithms.near_far.one_launch import driver, ranges
+from nearfar.algorithms.near_far.one_launch.forms import Form
+from nearfar.cuda.device_graph import DEVICE_GRAPH, DeviceGraph
 from nearfar.errors import OptionError
 from nearfar.graph.build import HostArrays
 from nearfar.graph.delta import paper_delta
@@ -96,6 +101,25 @@ def test_wrong_options_are_refused(options: dict[str, object]) -> None:
 
     with pytest.raises(OptionError, match=next(iter(options))):
         NearFarOptions(**options)
+
+
+def test_launch_shapes_leave_registers_for_wide_values() -> None:
+    """Blocks per multiprocessor times threads; emulated blocks are smaller."""
+
+    def ranges_shape(vertex: str, weight: str, sort: bool) -> tuple[int, int]:
+        kinds = {"vertex_dtype": np.dtype(vertex), "weight_dtype": np.dtype(weight)}
+        graph = cast(DeviceGraph, SimpleNamespace(**kinds))
+        return tuple(ranges._launch_shape(graph, sort=sort).values())
+
+    assert ranges_shape("int32", "int32", True) == (448, 2)
+    assert ranges_shape("int32", "float32", False) == (384, 2)
+    assert ranges_shape("int32", "int64", True) == (384, 2)
+    assert ranges_shape("int32", "float64", False) == (512, 1)
+    assert ranges_shape("int64", "int32", True) == (512, 1)
+    shapes = [(Form("plain"), False), (Form("plain"), True), (Form("packed", bits=8), False)]
+    assert [tuple(driver._launch_shape(*given).values()) for given in shapes] == [
+        *((512, 1), (384, 1), (384, 2)),
+    ]
 
 
 # Every traversal by one method, and every method with two; the GPU suite has the full product.
