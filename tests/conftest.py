@@ -1,13 +1,26 @@
 """Fixtures that several test files use, how long Hypothesis may take, and what a run costs."""
 
+import gc
+import os
+import tempfile
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.durations import Durations
 from tests.emulator import checked_loads, emulated_gpu
 from tests.program import cycle_file, graph_file, named_file
+from tests.small_blocks import small_blocks
 
-__all__ = ["checked_loads", "cycle_file", "emulated_gpu", "graph_file", "named_file"]
+__all__ = [
+    "checked_loads",
+    "cycle_file",
+    "emulated_gpu",
+    "graph_file",
+    "named_file",
+    "small_blocks",
+]
 
 # A busy machine must not fail a test: time is bounded by the runs of the tests, not by examples.
 settings.register_profile("nearfar", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -16,3 +29,11 @@ settings.load_profile("nearfar")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Durations())
+    # Speeds that `nearfar tune` stored for this machine choose no method in a test.
+    os.environ["NEARFAR_CACHE"] = str(Path(tempfile.gettempdir(), "nearfar-tests"))
+    gc.disable()  # until ten thousand tests are collected, none of which is garbage
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()

@@ -48,10 +48,15 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path) for path in FILES}
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imports(path: Path) -> set[str]:
     """Modules of the package that a file imports, inside functions and under TYPE_CHECKING too."""
     found: set[str] = set()
-    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    waiting: list[ast.AST] = [parsed(path)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -180,7 +185,7 @@ def test_variants_are_named_at_home() -> None:
         where = family_of(module)
         if folder_of(module).startswith("lab") or path.parent in PAPERS:
             continue
-        for line, text in said(ast.parse(path.read_text())):
+        for line, text in said(parsed(path)):
             for name in {text, *re.findall(r"\w+@(?:cpu|cuda)", text)} & home.keys():
                 fine = where in home[name] or name in elsewhere.get(where, ())
                 if not fine and not (where in functions and "@" not in name):
@@ -220,7 +225,7 @@ def test_no_folder_is_too_large_to_hold_in_mind() -> None:
 def test_one_file_imports_cupy() -> None:
     importers = set()
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             names = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
@@ -254,7 +259,7 @@ def test_a_solve_does_not_import_scipy() -> None:
 def test_no_object_edits_the_attributes_of_another() -> None:
     """`__dict__` is an object's own; what another keeps, it has a method for."""
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Attribute) and node.attr == "__dict__":
                 assert ast.unparse(node.value) == "self", f"{path.name}:{node.lineno}"
             if isinstance(node, ast.Attribute) and node.attr == "_kept":

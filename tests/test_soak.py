@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from tests.loading import load_program
 
@@ -59,10 +59,10 @@ def part_of(file: Path) -> dict[str, Any]:
     return found
 
 
-def test_two_seconds(tmp_path: Path) -> None:
+def test_a_second(tmp_path: Path) -> None:
     kept = tmp_path / "soak.json"
     kept.write_text('{"cuda": {"rows": 7}}')
-    done = soak("--seconds", 2, "--processes", 2, "--failures", tmp_path / "wrong", "-o", kept)
+    done = soak("--seconds", 1, "--processes", 2, "--failures", tmp_path / "wrong", "-o", kept)
     assert done.returncode == 0, done.stdout + done.stderr
     part = part_of(kept)
     assert json.loads(kept.read_text())["cuda"] == {"rows": 7}
@@ -132,18 +132,17 @@ def test_ctrl_c_keeps_what_was_counted(tmp_path: Path) -> None:
     assert part_of(kept)["interrupted"] is True
 
 
-@pytest.mark.parametrize("kind", ["int32", "int64", "float32", "float64", "unweighted"])
-def test_the_oracle_agrees_with_a_textbook_search(kind: str) -> None:
+def test_the_oracle_agrees_with_a_textbook_search() -> None:
     graphs = load_program("benchmarks", "soak_graphs")
     sys.path.insert(0, str(ROOT / "benchmarks"))
     try:
         import soak_oracle
     finally:
         sys.path.remove(str(ROOT / "benchmarks"))
-    compared = 0
+    compared: Counter[str] = Counter()
     for number in range(200):
         case = graphs.make(5, number)
-        if case.kind != kind or case.edges.n > 200 or case.edges.negative:
+        if case.edges.n > 200 or case.edges.negative:
             continue
         truth = case.truth
         for row in range(0, len(truth.sources), 37):
@@ -151,13 +150,14 @@ def test_the_oracle_agrees_with_a_textbook_search(kind: str) -> None:
             there = np.flatnonzero(truth.reached[row]).tolist()
             assert sorted(found) == there
             assert [found[v] for v in there] == truth.values[row, there].tolist()
-            compared += 1
-    assert compared > 20
+            compared[case.kind] += 1
+    assert set(compared) == {"int32", "int64", "float32", "float64", "unweighted"}
+    assert min(compared.values()) > 20
 
 
 def test_a_run_goes_on_and_parts_are_added(tmp_path: Path) -> None:
     kept, other = tmp_path / "soak.json", tmp_path / "other.json"
-    run = ("--seconds", 60, "--goal", 1000, "--failures", tmp_path / "wrong")
+    run = ("--seconds", 60, "--goal", 200, "--failures", tmp_path / "wrong")
     soak(*run, "--add", "-o", kept)
     first = part_of(kept)
     soak(*run, "--add", "-o", kept)

@@ -125,8 +125,18 @@ def dag_with_long_detours() -> Graph:
     return _edges(n, pairs)
 
 
+def _fresh(build: Callable[[], Graph]) -> Callable[[], Graph]:
+    """Build once, and return a function that makes new graphs of the same arrays."""
+    graph = build()
+
+    def again() -> Graph:
+        return Graph.from_csr(graph.indptr, graph.indices, graph.weights, directed=graph.directed)
+
+    return again
+
+
 ZOO: dict[str, Callable[[], Graph]] = {
-    build.__name__: build
+    build.__name__: _fresh(build)
     for build in (
         one_vertex,
         no_edges,

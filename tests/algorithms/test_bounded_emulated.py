@@ -44,21 +44,22 @@ def test_the_zoo(dtype: str) -> None:
     served = 0
     for name, build in ZOO.items():
         graph = as_dtype(build(), dtype)
-        if graph.n_negative or not graph.n_vertices or graph.n_vertices > 400:
+        if not graph.n_vertices or graph.n_vertices > 400:
             continue
+        if graph.mean_degree >= cuda._LONG_ROWS and dtype not in ("int32", "float64"):
+            continue  # programs of their own, which the GPU suite has of every dtype
         served += 1
         sources = np.arange(0, graph.n_vertices, max(1, graph.n_vertices // 5))[::-1]
         check(graph, sources, limits(graph)[1 + served % 2], name)
     assert served > 5
 
 
-@pytest.mark.parametrize("dtype", ["int32", "float64"])
 def test_sources_that_outgrow_the_table_are_searched_on_the_cpu(
-    dtype: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cuda, "_SLOTS", 64)
     rng = np.random.default_rng(3)
-    weights = rng.integers(1, 9, 1200).astype(dtype)
+    weights = rng.integers(1, 9, 1200).astype("float64")
     tails, heads = rng.integers(0, 300, (2, 1200))
     graph = Graph.from_edges(tails, heads, weights, n_vertices=301, directed=False)
     stats: dict[str, Any] = {}
@@ -124,9 +125,8 @@ def test_what_it_does_not_serve() -> None:
         nearfar.distances(graph, [0], targets=[1], limit=5, method=METHOD)
 
 
-@pytest.mark.parametrize("dtype", ["int32", "float64"])
 def test_sources_that_outgrow_a_small_table_get_a_larger_one(
-    dtype: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cuda, "_SAMPLED", 2)
     monkeypatch.setattr(cuda, "_FEWEST_SLOTS", 16)
@@ -134,7 +134,7 @@ def test_sources_that_outgrow_a_small_table_get_a_larger_one(
     # Two sampled sources reach nothing; of the others most reach more than 12 vertices.
     tails, heads = rng.integers(1, 150, (2, 500))
     tails[tails == 40] = heads[heads == 40] = 41
-    weights = rng.integers(1, 9, 500).astype(dtype)
+    weights = rng.integers(1, 9, 500).astype("int32")
     graph = Graph.from_edges(tails, heads, weights, n_vertices=151, directed=False)
     sources = np.r_[0, np.arange(1, 40), 40, np.arange(41, 80)]
     assert cuda._slots(graph, sources, 6) == 16

@@ -28,12 +28,6 @@ FORMS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight warps per block: the emulated device takes threads one after the other."""
-    monkeypatch.setattr(cuda, "_BLOCK_THREADS", 256)
-
-
 def both_ways(graph: Graph) -> Graph:
     """Every edge in both directions, without weights."""
     sources = graph.tails(np.int64)

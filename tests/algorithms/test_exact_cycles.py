@@ -286,7 +286,7 @@ def graphs(draw):
 
 
 @given(graphs(), st.data())
-@settings(max_examples=400)
+@settings(max_examples=200)
 def test_every_door_agrees_with_fractions(graph, data):
     source = data.draw(st.integers(0, graph.n_vertices - 1))
     rows = [exact_distances(graph, v) for v in range(graph.n_vertices)]
@@ -336,7 +336,7 @@ def test_random_graphs_with_negative_floats_are_proven_without_alarm():
     """Weights with ties, in which the proof has to compare sums exactly."""
     rng = np.random.default_rng(3)
     alarms = 0
-    for trial in range(300):
+    for trial in range(100):
         n = int(rng.integers(2, 60))
         m = int(rng.integers(1, 5 * n))
         tails, heads = rng.integers(0, n, m), rng.integers(0, n, m)
@@ -362,4 +362,4 @@ def test_random_graphs_with_negative_floats_are_proven_without_alarm():
                     distances = nearfar.sssp(fresh, source, method=f"{form}@cpu").distances
                     exactly = np.array([float(row.get(v, math.inf)) for v in range(n)])
                     np.testing.assert_allclose(distances, exactly, rtol=1e-5, atol=1e-5)
-    assert 0 < alarms < 300
+    assert 0 < alarms < 100

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import numpy as np
 import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.cuda.device_graph import DEVICE_GRAPH
+from nearfar.algorithms.near_far.one_launch import driver, ranges
+from nearfar.algorithms.near_far.one_launch.forms import Form
+from nearfar.cuda.device_graph import DEVICE_GRAPH, DeviceGraph
 from nearfar.errors import OptionError
 from nearfar.graph.build import HostArrays
 from nearfar.graph.delta import paper_delta
 from nearfar.papers.davidson_2014.near_far.options import TRAVERSALS
 from nearfar.registry import Request, registered
 from tests import oracle
+from tests.covering import each_value
 from tests.zoo import ZOO, as_dtype
 
 CUDA = ("workfront_sweep", "near_far_host_loop", "hybrid_sweep", "bucketing")
@@ -97,12 +103,36 @@ def test_wrong_options_are_refused(options: dict[str, object]) -> None:
         NearFarOptions(**options)
 
 
-# Both ways with duplicates for one traversal; the GPU suite has the full product.
-WAYS = [(traversal, "claim") for traversal in TRAVERSALS] + [("load_balanced", "owners")]
+def test_launch_shapes_leave_registers_for_wide_values() -> None:
+    """Blocks per multiprocessor times threads; emulated blocks are smaller."""
+
+    def ranges_shape(vertex: str, weight: str, sort: bool) -> tuple[int, int]:
+        kinds = {"vertex_dtype": np.dtype(vertex), "weight_dtype": np.dtype(weight)}
+        graph = cast(DeviceGraph, SimpleNamespace(**kinds))
+        return tuple(ranges._launch_shape(graph, sort=sort).values())
+
+    assert ranges_shape("int32", "int32", True) == (448, 2)
+    assert ranges_shape("int32", "float32", False) == (384, 2)
+    assert ranges_shape("int32", "int64", True) == (384, 2)
+    assert ranges_shape("int32", "float64", False) == (512, 1)
+    assert ranges_shape("int64", "int32", True) == (512, 1)
+    shapes = [(Form("plain"), False), (Form("plain"), True), (Form("packed", bits=8), False)]
+    assert [tuple(driver._launch_shape(*given).values()) for given in shapes] == [
+        *((512, 1), (384, 1), (384, 2)),
+    ]
 
 
-@pytest.mark.parametrize(("traversal", "duplicates"), WAYS)
-@pytest.mark.parametrize("method", CUDA)
+# Every traversal by one method, and every method with two; the GPU suite has the full product.
+WAYS = [("near_far_host_loop", traversal, "claim") for traversal in TRAVERSALS]
+WAYS += [(method, "load_balanced", "owners") for method in CUDA]
+WAYS += [
+    ("workfront_sweep", "thread", "claim"),
+    ("hybrid_sweep", "cta_warp_scan", "claim"),
+    ("bucketing", "cooperative_blocks", "claim"),
+]
+
+
+@pytest.mark.parametrize(("method", "traversal", "duplicates"), WAYS)
 def test_every_traversal(emulated_gpu: None, method: str, traversal: str, duplicates: str) -> None:
     """Zero weights, many splits, lists of every length class, and the switches of the hybrid."""
     graph = skewed(2500)
@@ -128,8 +158,13 @@ def skewed(n: int) -> Graph:
     )
 
 
-@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "unweighted"])
-@pytest.mark.parametrize("method", [*CUDA, "bellman_ford"])
+# Each method with two dtypes, each dtype by two methods or three; the other tests have int32.
+DTYPES = ("int64", "float32", "float64", "unweighted")
+TYPED = each_value([*CUDA, "bellman_ford"], DTYPES)
+TYPED += each_value([*CUDA, "bellman_ford"], [*DTYPES[2:], *DTYPES[:2]])
+
+
+@pytest.mark.parametrize(("method", "dtype"), TYPED)
 def test_every_dtype(emulated_gpu: None, method: str, dtype: str) -> None:
     graph = random_graph(400, 2400, dtype)
     paths = nearfar.sssp(graph, 0, method=f"{method}@cuda")
@@ -148,7 +183,7 @@ def test_zoo_on_the_emulated_device(emulated_gpu: None, method: str) -> None:
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
 
 
-@pytest.mark.parametrize("method", CUDA)
+@pytest.mark.parametrize("method", ["hybrid_sweep", "bucketing"])  # they run all kernels
 def test_cuda_records_add_up(emulated_gpu: None, method: str) -> None:
     graph = random_graph(500, 4000, "int32")
     paths = nearfar.sssp(graph, 0, method=f"{method}@cuda", trace=True)
@@ -179,7 +214,7 @@ def test_wide_kernels_on_the_emulated_device(
 
     monkeypatch.setattr(driver, "device_graph", lambda graph: device_graph(graph, wide=True))
     graph = skewed(600)
-    for method in CUDA:
+    for method in ("hybrid_sweep", "bucketing"):  # they run all kernels
         paths = nearfar.sssp(graph, 0, method=f"{method}@cuda")
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
         assert DEVICE_GRAPH.get(graph, (0, True)).vertex_dtype == np.int64

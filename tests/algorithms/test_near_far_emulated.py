@@ -20,6 +20,7 @@ from nearfar.cuda.graph.sorted_rows import SEGMENT, sorted_rows
 from nearfar.errors import SolverError
 from nearfar.system.devices import compiler, runtime
 from tests import oracle
+from tests.covering import pairwise
 from tests.zoo import DTYPES, ZOO, as_dtype
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -41,18 +42,16 @@ def test_zoo(dtype: str, local_limit: int | None) -> None:
 def test_rows_travel_with_their_vertices(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the rows' lengths: short ones in their records, longer ones, and ones in chunks."""
     monkeypatch.setattr(one_launch, "ROAD_LIKE", 1e9)
-    for name, make in ZOO.items():
-        graph = as_dtype(make(), dtype)
-        if not graph.n_edges or "negative" in name:
-            continue
-        want = oracle.dijkstra(graph, 0)
-        for options in (
-            {"local_limit": 1 << 20, "delta": 1.0},
-            {"local_limit": 1 << 20, "delta": 1e9, "local_rounds": 2},
-            {"local_limit": 1 << 20, "local_leave": 1},
-        ):
-            paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
-            np.testing.assert_array_equal(paths.distances, want)
+    options = (
+        {"local_limit": 1 << 20, "delta": 1.0},
+        {"local_limit": 1 << 20, "delta": 1e9, "local_rounds": 2},
+        {"local_limit": 1 << 20, "local_leave": 1},
+    )
+    graphs = [as_dtype(make(), dtype) for make in ZOO.values()]
+    for i, graph in enumerate(graph for graph in graphs if graph.n_edges):
+        for each in (i + DTYPES.index(dtype), i + DTYPES.index(dtype) + 1):
+            paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options[each % 3])
+            np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
             assert paths.stats["pack_seconds"] >= 0
 
 
@@ -117,39 +116,34 @@ def test_queues_that_overflow_are_found_again() -> None:
     np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("pull_share", [0, 2, 1000])
-def test_sorted_rows(dtype: str, pull_share: int) -> None:
-    for name in ("zero_cycle", "grid", "skewed", "complete", "wide_weights", "disconnected"):
-        graph = as_dtype(ZOO[name](), dtype)
-        for delta in (None, 1e9):
-            paths = nearfar.sssp(
-                graph,
-                0,
-                method="near_far@cuda",
-                sort_rows=True,
-                pull_share=pull_share,
-                delta=delta,
-            )
-            np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+ROWS: dict[str, Callable[[], Graph]] = {
+    name: ZOO[name]
+    for name in ("zero_cycle", "grid", "skewed", "complete", "wide_weights", "disconnected")
+}
+ROWS["hub"] = lambda: undirected(700, 2800, hub=1500)
+PULLS = pairwise(DTYPES, list(ROWS), list(itertools.product([0, 2, 1000], [None, 1e9])))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("pull_share", [0, 2, 1000])
-def test_sifted_rows(dtype: str, pull_share: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sorted_rows(dtype: str) -> None:
+    for _, name, (share, delta) in (row for row in PULLS if row[0] == dtype):
+        graph = as_dtype(ROWS[name](), dtype)
+        options = {"sort_rows": True, "pull_share": share, "delta": delta}
+        paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sifted_rows(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sifted = one_launch_forms.Form("sifted")
     monkeypatch.setattr(one_launch, "form_of", lambda *_: sifted)
-    graphs = [undirected(700, 2800, hub=1500)]
-    graphs += [ZOO[name]() for name in ("zero_cycle", "grid", "skewed", "complete", "disconnected")]
-    for graph in graphs:
-        typed = as_dtype(graph, dtype)
-        want = oracle.dijkstra(typed, 0)
-        for delta in (None, 1e9):
-            options = {"pull_share": pull_share, "delta": delta}
-            paths = nearfar.sssp(typed, 0, method="near_far@cuda", **options)
-            np.testing.assert_array_equal(paths.distances, want)
-            assert paths.stats["form"] == "sifted"
-            assert "sort_seconds" not in paths.stats
+    for _, name, (share, delta) in (row for row in PULLS if row[0] == dtype):
+        graph = as_dtype(ROWS[name](), dtype)
+        options = {"pull_share": share, "delta": delta}
+        paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+        assert paths.stats["form"] == "sifted"
+        assert "sort_seconds" not in paths.stats
 
 
 def undirected(n: int, k: int, *, hub: int = 0) -> Graph:
@@ -234,7 +228,7 @@ def test_targets_and_limit_stop_early(sort_rows: bool) -> None:
     graph = ZOO["grid"]()
     want = oracle.dijkstra(graph, 0)
     near = int(np.argsort(want)[5])
-    options = {"method": "near_far@cuda", "sort_rows": sort_rows, "delta": 1, "local_limit": 0}
+    options = {"method": "near_far@cuda", "sort_rows": sort_rows, "delta": 9, "local_limit": 0}
     full = nearfar.sssp(graph, 0, **options)
     paths = nearfar.sssp(graph, 0, targets=[near], **options)
     assert paths.distances[near] == want[near]

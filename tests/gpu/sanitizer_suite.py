@@ -53,11 +53,11 @@ def main() -> None:
     print(f"{ran + prepared_graphs() + shares()} solves")
 
 
-def prepared_graphs() -> int:
+def prepared_graphs(dtypes: tuple[str, ...] = ("int32", "float64")) -> int:
     """Every form of query of a prepared graph."""
     cp = runtime.cupy()
     ran = 0
-    for dtype in ("int32", "float64"):
+    for dtype in dtypes:
         graph = as_dtype(generate("grid", rows=13, columns=17), dtype)
         prepared = nearfar.prepare(graph, order="multilevel")
         truth = nearfar.all_pairs(prepared, method="elimination_tree_rows@cpu")

@@ -8,7 +8,8 @@ import pytest
 import nearfar
 from nearfar.graph.dtypes import unreached_value
 from nearfar.registry import Request, Variant, variants
-from tests.test_conformance import check, expected, run_zoo
+from tests import oracle
+from tests.test_conformance import check, run_zoo
 from tests.zoo import DTYPES, ZOO, as_dtype
 
 CUDA = variants(device="cuda", problem="sssp")
@@ -26,7 +27,7 @@ def test_64_bit_indices(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> No
     for name in ("grid", "zero_cycle", "star"):
         graph = as_dtype(ZOO[name](), "int32")
         if variant.fits(graph, Request()) is True:
-            check(variant, graph, 0, expected(name, "int32", graph, 0))
+            check(variant, graph, 0, oracle.dijkstra(graph, 0))
 
 
 @pytest.mark.parametrize("variant", CUDA, ids=lambda v: v.id)
@@ -35,7 +36,7 @@ def test_limit(variant: Variant) -> None:
         graph = as_dtype(ZOO[name](), "int32")
         if variant.fits(graph, Request()) is not True:
             continue
-        full = expected(name, "int32", graph, 0)
+        full = oracle.dijkstra(graph, 0)
         top = unreached_value(full.dtype)
         limit = float(np.quantile(full[full != top], 0.4, method="lower"))
         paths = nearfar.sssp(graph, 0, method=variant.id, limit=limit)

@@ -266,6 +266,7 @@ def test_what_compactions_drop() -> None:
     assert discarded(Done("msdoor", {}, {"queues": {"Near-Far": thinned}})) is None
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_figure_4_has_the_papers_panels(tmp_path: Path) -> None:
     only = ["rmat", "msdoor"]
     outcome = run("davidson-2014", out=tmp_path, scale="tiny", device="cpu", only=only)
@@ -283,6 +284,7 @@ def test_figure_4_has_the_papers_panels(tmp_path: Path) -> None:
     assert (tmp_path / svg).read_text().count("edges touched (right)") >= 1
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_large_rmat_is_for_the_throughput_alone(tmp_path: Path) -> None:
     only = ["rmat-17m"]
     outcome = run("davidson-2014", out=tmp_path, scale="tiny", device="cpu", only=only)

@@ -33,6 +33,7 @@ def _numbers(results: dict[str, Any]) -> dict[str, Any]:
     return {t["key"]: {f: t["result"][f] for f in facts} for t in results["tasks"]}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_inputs_made_ahead_give_the_same_results(tmp_path: Path) -> None:
     given: dict[str, Any] = {"scale": "tiny", "device": "cpu", "progress": False}
     here = run("martin-2009", out=tmp_path / "here", **given)
@@ -70,6 +71,7 @@ def test_inputs_are_made_in_batches_and_the_folder_goes(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_with_overlap_workers_go_on_and_results_are_the_same(tmp_path: Path) -> None:
     given: dict[str, Any] = {"scale": "tiny", "device": "cpu", "progress": False}
     here = run("martin-2009", out=tmp_path / "here", **given)

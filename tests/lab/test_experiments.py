@@ -118,6 +118,7 @@ def test_results_describe_themselves(counting: Counting, tmp_path: Path) -> None
     assert "<svg" in (tmp_path / "figures" / "squares.svg").read_text()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_second_run_measures_only_what_is_missing(counting: Counting, tmp_path: Path) -> None:
     counting.fail_at = "task-3"
     with pytest.raises(RuntimeError, match="burns"):
@@ -131,6 +132,7 @@ def test_a_second_run_measures_only_what_is_missing(counting: Counting, tmp_path
     assert len(outcome.results["environments"]) == 2
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_damaged_sample_counts_as_missing(counting: Counting, tmp_path: Path) -> None:
     go(counting, tmp_path)
     sample = tmp_path / "samples" / "task-2.json"
@@ -141,6 +143,7 @@ def test_a_damaged_sample_counts_as_missing(counting: Counting, tmp_path: Path) 
     assert not list((tmp_path / "samples").glob(".*"))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_only_and_budget_leave_tasks_for_later(counting: Counting, tmp_path: Path) -> None:
     outcome = go(counting, tmp_path, only=["task-[12]"])
     assert counting.ran == ["task-1", "task-2"]  # in their own order within a pattern
@@ -156,6 +159,7 @@ def test_patterns_say_the_order(counting: Counting, tmp_path: Path) -> None:
     assert counting.ran == ["task-3", "task-0", "task-1", "task-2"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_cannot_run_here_is_named_and_tried_again(counting: Counting, tmp_path: Path) -> None:
     counting.fail_at, counting.failure = "task-0", OutOfMemoryError(10, 5, "buy more")
     outcome = go(counting, tmp_path)
@@ -170,6 +174,7 @@ def test_wrong_answers_of_safe_methods_are_named(counting: Counting, tmp_path: P
     assert go(counting, tmp_path).wrong == [f"task-{i}: safe" for i in range(5)]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_another_run_is_not_mixed_in(counting: Counting, tmp_path: Path) -> None:
     go(counting, tmp_path)
     other = counting.settings("small", "cpu", rounds=7)
@@ -187,6 +192,7 @@ def test_another_run_is_not_mixed_in(counting: Counting, tmp_path: Path) -> None
         execute(counting, other, tmp_path)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_two_runs_do_not_share_a_folder(counting: Counting, tmp_path: Path) -> None:
     class Twice(Counting):
         def run(self, *given: Any) -> dict[str, Any]:
@@ -212,6 +218,7 @@ def test_without_matplotlib_tables_still_come(
         draw(results["figures"][0], tmp_path)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     """A real process, killed without warning between two tasks."""
     command = [sys.executable, "-m", "nearfar.cli.main", "experiment", "martin-2009"]
@@ -419,6 +426,7 @@ def on_gpu(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(runtime, "available", lambda: here)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_tasks_of_the_host_need_no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     on_gpu(monkeypatch, "")
     given: dict[str, Any] = {"scale": "tiny", "device": "cuda", "out": tmp_path / "made"}
@@ -444,6 +452,7 @@ def test_tasks_of_the_host_need_no_gpu(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.usefixtures("undrawn")
 def test_methods_of_gpu_and_host_stand_in_one_row(tmp_path: Path) -> None:
     outcome = run("martin-2009", out=tmp_path, scale="tiny", device="cuda", only=["lists-01-*"])
     assert outcome.wrong == []

@@ -24,6 +24,7 @@ def drawn(seed: int, dtype: str = "float64") -> Graph:
     return Graph.from_edges(rng.integers(0, n, m), rng.integers(0, n, m), weights, n_vertices=n)
 
 
+WEIGHTS = ("int32", "int64", "float32", "float64")
 FACTORS = {
     None: lambda d, limit: np.ones_like(d),
     "linear": lambda d, limit: 1 - d / limit,
@@ -36,10 +37,11 @@ FACTORS = {
 
 
 @pytest.mark.parametrize("decay", FACTORS, ids=str)
-@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("dtype", WEIGHTS)
 def test_aggregates_are_those_of_rows(decay: object, dtype: str) -> None:
+    """Twenty graphs with each decay, five of them with each dtype."""
     rng = np.random.default_rng(5)
-    for seed in range(20):
+    for seed in range(WEIGHTS.index(dtype), 20, 4):
         g = drawn(seed, dtype)
         limit = float(rng.integers(1, 30))
         values = rng.random((g.n_vertices, 2))

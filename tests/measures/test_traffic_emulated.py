@@ -16,6 +16,7 @@ from nearfar.errors import DistanceOverflowError, OptionError, OutOfMemoryError
 from nearfar.measures import edge_loads
 from nearfar.measures.traffic import device_loads
 from nearfar.system.devices import runtime
+from tests.covering import pairwise
 from tests.strategies import graphs
 from tests.zoo import ZOO, as_dtype
 
@@ -49,12 +50,13 @@ def some_demand(n: int, *, whole: bool) -> tuple[Any, Any, Any]:
     )
 
 
-@pytest.mark.parametrize("dtype", ["int32", "float64", "unweighted"])
-@pytest.mark.parametrize("name", ZOO)
-def test_zoo(name: str, dtype: str) -> None:
+ZOO_DEMAND = pairwise(list(ZOO), [True, False], ["int32", "float64", "unweighted"])
+
+
+@pytest.mark.parametrize(("name", "whole", "dtype"), ZOO_DEMAND)
+def test_zoo(name: str, whole: bool, dtype: str) -> None:
     graph = as_dtype(ZOO[name](), dtype)
-    for whole in (True, False):
-        assert_as_on_the_cpu(graph, some_demand(graph.n_vertices, whole=whole))
+    assert_as_on_the_cpu(graph, some_demand(graph.n_vertices, whole=whole))
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -18,6 +18,7 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of
+from tests.covering import pairwise
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
@@ -38,9 +39,10 @@ def same_metric(found: Prepared, wanted: Prepared) -> None:
         np.testing.assert_array_equal(mine.weight, its.weight)
 
 
-@pytest.mark.parametrize("perfect", [True, False])
-@pytest.mark.parametrize("kind", ["directed", "symmetric", "zeros"])
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("dtype", "kind", "perfect"),
+    pairwise(DTYPES, ["directed", "symmetric", "zeros"], [True, False]),
+)
 def test_the_weights_of_the_cpu(dtype, kind, perfect):
     graph = generate("grid", rows=11, columns=13)
     rng = np.random.default_rng(3)

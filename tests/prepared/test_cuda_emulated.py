@@ -58,10 +58,12 @@ def ready(dtype: Any, columns: int = 15) -> Prepared:
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-@pytest.mark.parametrize("count", [33, 520])
 @pytest.mark.parametrize(
-    ("name", "dtype"),
-    [*((name, np.int32) for name in SHAPES), *(("tiny cells", d) for d in DTYPES[1:])],
+    ("name", "dtype", "count"),
+    [
+        *((name, np.int32, 33 + 487 * (i % 2)) for i, name in enumerate(SHAPES) if i != 2),
+        *(("tiny cells", dtype, count) for dtype in DTYPES for count in (33, 520)),
+    ],
 )
 def test_every_layout_of_every_shape(name, dtype, count):
     prepared = ready(dtype)
@@ -84,8 +86,14 @@ def test_every_layout_of_every_shape(name, dtype, count):
 
 
 @pytest.mark.usefixtures("emulated_gpu")
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("members", "bound"), [(500, 16), (20, 9), (64, 16), (1, 0), (3, 4)])
+@pytest.mark.parametrize(
+    ("members", "bound", "dtype"),
+    [
+        *((*leaf, np.int32) for leaf in [(500, 16), (20, 9), (64, 16), (1, 0), (3, 4)]),
+        *((20, 9, dtype) for dtype in DTYPES[1:]),
+        (64, 16, np.float64),
+    ],
+)
 def test_rows_by_tiles(members, bound, dtype):
     """Leaves of every size: all, some and none of the vertices; sources within and above them."""
     prepared = ready(dtype)

@@ -22,6 +22,7 @@ from nearfar.solve import Reduction
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import random_graph
+from tests.covering import each_value
 from tests.prepared.test_cuda_emulated import grid
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -86,8 +87,13 @@ def test_batches_of_sources_that_repeat(count: int, kind: Any) -> None:
     compare(prepared, sources, kind, sweep=128)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+# Two dtypes for each kind: the tests above and below have each kind with each dtype.
+@pytest.mark.parametrize(
+    ("kind", "dtype"),
+    each_value(KINDS, [np.int32, np.int64, np.float32, np.float64])
+    + each_value(KINDS, [np.float32, np.float64, np.int32, np.int64]),
+    ids=str,
+)
 def test_graphs_in_pieces(dtype: Any, kind: Any) -> None:
     """Directed, disconnected, with loops and parallel edges."""
     rng = np.random.default_rng(1)

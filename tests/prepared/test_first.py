@@ -129,7 +129,7 @@ def test_graphs_without_small_separators_pay_nothing(
 
 
 def test_exact_figures_that_speak_against_it_are_heard(monkeypatch: pytest.MonkeyPatch) -> None:
-    graph = nearfar.generate("uniform_random", vertices=3000, degree=8)
+    graph = nearfar.generate("uniform_random", vertices=1500, degree=8)
     cheap = Guess(n_arcs=1, n_triangles=1, order=0, weights=0)
     monkeypatch.setattr(first, "guess", lambda facts: cheap)
     want = nearfar.distances(graph, method="worker_per_source", reduce="sum")
@@ -137,7 +137,7 @@ def test_exact_figures_that_speak_against_it_are_heard(monkeypatch: pytest.Monke
     rows, stats = chosen(graph, reduce="sum")
     assert stats["engine"] != FIRST
     np.testing.assert_array_equal(rows, want)
-    found = explain(graph, problem="batch", n_sources=3000, device="cpu", threads=1)
+    found = explain(graph, problem="batch", n_sources=1500, device="cpu", threads=1)
     assert "no small separators" in found.others[FIRST]
     with pytest.raises(VariantUnavailable, match=r"no small separators.*force=True"):
         nearfar.distances(graph, [0], method="prepare_first")

@@ -175,8 +175,8 @@ def test_unknown_method() -> None:
 def test_the_same_order_on_any_number_of_threads(name: str) -> None:
     """Large pieces are cut by all workers together, small ones by one each."""
     made = {
-        "grid": lambda: nearfar.generate("grid", rows=300, columns=300),
-        "country_roads": lambda: nearfar.generate("country_roads", vertices=150_000),
+        "grid": lambda: nearfar.generate("grid", rows=220, columns=220),
+        "country_roads": lambda: nearfar.generate("country_roads", vertices=80_000),
         "kronecker": lambda: nearfar.generate("kronecker", scale=12),
         "star": lambda: Graph.from_edges(np.zeros(40_000, int), np.arange(1, 40_001)),
     }[name]()

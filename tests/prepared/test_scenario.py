@@ -10,6 +10,7 @@ import pytest
 import nearfar
 from nearfar.errors import GraphError
 from nearfar.graph.dtypes import unreached_value
+from tests.covering import pairwise
 from tests.graph.test_snapping import streets
 
 
@@ -23,10 +24,11 @@ def rebuilt(g: nearfar.Graph, closed: np.ndarray, weights: Any = None) -> nearfa
     )
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
-@pytest.mark.parametrize("perfect", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_a_closed_edge_is_gone(dtype: str, perfect: bool, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "seed", "perfect"),
+    pairwise(["int32", "int64", "float32", "float64"], range(4), [False, True]),
+)
+def test_a_closed_edge_is_gone(dtype: str, seed: int, perfect: bool) -> None:
     g = streets(25, seed=seed).astype(np.int64).astype(dtype)
     rng = np.random.default_rng(seed)
     prepared = nearfar.prepare(g, force=True)

@@ -18,6 +18,7 @@ from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
+from tests.covering import each_value, pairwise
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 IN_BLOCKS = ["block_per_source", "block_per_source_global"]
@@ -95,8 +96,13 @@ def test_a_queue_that_overflows_loses_nothing(monkeypatch):
     np.testing.assert_array_equal(found[0], nearfar.sssp(graph, 0, device="cpu").distances)
 
 
-@pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps"])
-@pytest.mark.parametrize("dtype", DTYPES)
+FORMS = ("persistent", "queue", "edge_classes", "warps")
+
+
+# The GPU suite has each form with each dtype.
+@pytest.mark.parametrize(
+    ("form", "dtype"), each_value(FORMS, DTYPES) + each_value(FORMS, [*DTYPES[2:], *DTYPES[:2]])
+)
 def test_bellman_ford(form, dtype):
     rng = np.random.default_rng(1)
     for n, m in [(1, 0), (60, 200)]:
@@ -183,9 +189,10 @@ def test_a_vertex_that_leads_back_to_one_of_two_is_a_way_from_the_other(method):
         np.testing.assert_array_equal(found, truth)
 
 
-@pytest.mark.parametrize("method", IN_BLOCKS)
-@pytest.mark.parametrize("limit", [None, 25])
-@pytest.mark.parametrize("place", [lambda graph: graph, on_the_device])
+@pytest.mark.parametrize(
+    ("method", "limit", "place"),
+    pairwise(IN_BLOCKS, [None, 25], [lambda graph: graph, on_the_device]),
+)
 def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit, place, method):
     monkeypatch.setattr(essential, "_FEWEST", 8)
     rng = np.random.default_rng(12)
@@ -250,9 +257,10 @@ REDUCTIONS = [
 ]
 
 
-@pytest.mark.parametrize("method", ["block_per_source", "lanes"])
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("targets", [None, [5, 3, 3, 40]])
+@pytest.mark.parametrize(
+    ("method", "dtype", "targets"),
+    pairwise(["block_per_source", "lanes"], DTYPES, [None, [5, 3, 3, 40]]),
+)
 def test_reductions_on_the_device_have_the_bits_of_the_host(method, dtype, targets, monkeypatch):
     rng = np.random.default_rng(6)
     graph = random_graph(rng, 70, 260, dtype)
@@ -369,18 +377,24 @@ def single_trees(graph):
     return np.array([p.distances for p in found]), np.array([p.predecessors for p in found])
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+PREDECESSORS = [
+    ("floyd_warshall", "plain"),
+    ("floyd_warshall", "zeros"),
+    ("floyd_warshall", "negative"),
+    ("block_per_source", "zeros"),
+    ("johnson", "negative"),
+]
+
+
+# One kernel of each dtype finds them for all methods.
 @pytest.mark.parametrize(
-    ("method", "kind"),
+    ("method", "kind", "dtype"),
     [
-        ("block_per_source", "zeros"),
-        ("floyd_warshall", "plain"),
-        ("floyd_warshall", "zeros"),
-        ("floyd_warshall", "negative"),
-        ("johnson", "negative"),
+        *((*way, dtype) for way, dtype in each_value(PREDECESSORS, DTYPES)),
+        *((*way, dtype) for way, dtype in each_value(PREDECESSORS, DTYPES[::-1])),
     ],
 )
-def test_predecessors_of_many_rows(method, dtype, kind):
+def test_predecessors_of_many_rows(method, kind, dtype):
     """Host graph and device graph, whole and with a limit: the trees of single searches."""
     rng = np.random.default_rng(7)
     graph = random_graph(rng, 40, 200, dtype, negative=kind == "negative")
@@ -425,18 +439,20 @@ def test_figures_of_rows_come_with_the_rows(method, dtype, monkeypatch):
     monkeypatch.setattr(arrays, "device_row_figures", lambda rows: passes.append(1) or plain(rows))
     graph = generate("kronecker", scale=5)
     graph = Graph(graph.indptr, graph.indices, (graph.weights * 3).astype(dtype))
-    for kind in ("count", "sum", "mean", "max", "summary"):
-        for given in ({}, {"limit": 100}, {"slot_bits": 16}, {"targets": [3, 9]}):
-            how = {"reduce": kind, **given}
-            found = all_pairs(graph, method=f"{method}@cuda", **how)
-            how.pop("slot_bits", None)
-            truth = all_pairs(graph, device="cpu", **how)
-            pairs = zip(found, truth, strict=True) if kind == "summary" else [(found, truth)]
-            for one, other in pairs:
-                assert one.dtype == other.dtype
-                np.testing.assert_array_equal(one, other)
-            assert bool(passes) == ("targets" in given or dtype == np.float32)
-            passes.clear()
+    kinds = ("count", "sum", "mean", "max", "summary")
+    ways = ({}, {"limit": 100}, {"slot_bits": 16}, {"targets": [3, 9]})
+    # Figures are counts, sums and maxima, from which each kind takes some: all of them the last.
+    for kind, given in [*each_value(kinds, ways), *(("summary", way) for way in ways[1:])]:
+        how = {"reduce": kind, **given}
+        found = all_pairs(graph, method=f"{method}@cuda", **how)
+        how.pop("slot_bits", None)
+        truth = all_pairs(graph, device="cpu", **how)
+        pairs = zip(found, truth, strict=True) if kind == "summary" else [(found, truth)]
+        for one, other in pairs:
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+        assert bool(passes) == ("targets" in given or dtype == np.float32)
+        passes.clear()
 
 
 @pytest.mark.parametrize("method", ["block_per_source", "lanes"])

@@ -1,9 +1,9 @@
 """Every kernel compiles for every supported architecture, without a GPU, and keeps its registers.
 
-A push compiles every form for one architecture with the narrowest and the widest types, each
-program once with the types between, and once for the oldest architecture; ``make test-slow`` every
-form with all types and each program for all architectures. The emulated device compiles and runs
-further pairs of form and types (tests/algorithms, tests/solve).
+A push compiles every form for one architecture with the widest types, each program with one of the
+other types, and with the narrowest for the oldest architecture; ``make test-slow`` every form with
+all types and each program for all architectures. The emulated device compiles and runs further
+pairs of form and types (tests/algorithms, tests/solve).
 
 NVRTC comes from its wheel. :func:`cases` names the programs as the Python side asks for them; a
 kernel file with an entry point that it does not name is compiled with the macros of the types
@@ -45,8 +45,14 @@ TYPES = {
     "unweighted": ("int", "int", "int", 0),
 }
 # Fewest and most registers: what compiles with both compiles with the types between.
-ENDS = ("int32", "float64-wide")
+NARROW, WIDE = ENDS = ("int32", "float64-wide")
 BETWEEN = tuple(kind for kind in TYPES if kind not in ENDS)
+# Macros that follow from the types; the others make a form.
+FROM_TYPES = {
+    *("INDEX_T", "OFFSET_T", "WEIGHT_T", "WEIGHTED", "VALUE_T", "OUT_T", "SIGNED_VALUES", "KEY_T"),
+    *("ID_T", "FLOATING", "SLOT_BITS", "USE_DPX", "PRUNES", "COLUMNS", "LANES", "TILE", "ROOM"),
+    *("BLOCK_THREADS", "BLOCKS_EACH", "THREADS", "SIDE", "DEPTH"),
+}
 # The one with the most code comes last.
 POLICIES = {
     "sweep-owners": {"FAR": 0, "HYBRID": 0, "BUCKETS": 0, "OWNERS": 1, "GATHER": 1},
@@ -266,8 +272,11 @@ def measure_cases(kind: str) -> Iterator[Case]:
 def raster_cases(kind: str) -> Iterator[Case]:
     dtype = {"int": "int32", "long long": "int64", "float": "float32", "double": "float64"}
     weight = np.dtype(dtype[str(TYPES[kind][2])])
-    for ndim, connectivity in ((2, 4), (2, 8), (2, 16), (3, 6), (3, 18), (3, 26)):
-        for rule in (0, 1, 2) if weight.kind == "f" else (1,):
+    shapes = ((2, 4), (2, 8), (2, 16), (3, 6), (3, 18), (3, 26))
+    for at, (ndim, connectivity) in enumerate(shapes):
+        # All rules for two shapes, which the others take in turn.
+        rules = (0, 1, 2) if connectivity in (8, 26) else (at % 3,)
+        for rule in rules if weight.kind == "f" else (1,):
             steps = raster_offsets(ndim, connectivity)
             yield "raster/kernels/tiles.cuh", raster_macros(weight, ndim, rule, steps)
 
@@ -355,7 +364,7 @@ def later(kind: str) -> object:
     return pytest.param(kind, marks=pytest.mark.slow)
 
 
-@pytest.mark.parametrize("kind", [*ENDS, *map(later, BETWEEN)])
+@pytest.mark.parametrize("kind", [WIDE, *map(later, (NARROW, *BETWEEN))])
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_form_compiles(room: str, kind: str) -> None:
     for file, macros in cases_of(room, kind):
@@ -367,11 +376,27 @@ def largest_forms(room: str, kind: str) -> list[Case]:
     return list(dict(cases_of(room, kind)).items())
 
 
+def form_of(case: Case) -> tuple[str, frozenset[tuple[str, str | int]]]:
+    file, macros = case
+    return file, frozenset(item for item in macros.items() if item[0] not in FROM_TYPES)
+
+
 @pytest.mark.parametrize("room", ROOMS)
-def test_every_program_compiles_with_every_type(room: str) -> None:
-    for kind in BETWEEN:
-        for file, macros in largest_forms(room, kind):
+def test_every_form_of_integers_alone_compiles(room: str) -> None:
+    wide = {form_of(case) for case in cases_of(room, WIDE)}
+    for file, macros in cases_of(room, NARROW):
+        if form_of((file, macros)) not in wide:
             compile_case(FULL, file, macros)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_program_compiles_with_other_types(room: str) -> None:
+    """The programs of a folder take them in turn."""
+    tables = [dict(largest_forms(room, kind)) for kind in (NARROW, *BETWEEN)]
+    files = sorted(set().union(*tables))
+    for at, file in enumerate(files, start=ROOMS.index(room)):
+        has = [table[file] for table in tables if file in table]
+        compile_case(FULL, file, has[at % len(has)])
 
 
 @pytest.mark.parametrize(

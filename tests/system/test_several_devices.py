@@ -17,6 +17,7 @@ from nearfar.solve.many import all_pairs, distances
 from nearfar.solve.rows import files
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.several import chosen, each_block, in_turns
+from tests.covering import each_value
 
 METHOD = "elimination_tree_rows@cuda"
 
@@ -265,8 +266,10 @@ def launched(monkeypatch):
 
 
 @pytest.mark.usefixtures("three")
-@pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
-@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+@pytest.mark.parametrize(
+    ("method", "dtype"),
+    each_value(["block_per_source", "block_per_source_global", "lanes"], [np.int32, np.float64]),
+)
 def test_rows_of_a_plain_graph_over_devices(method, dtype, launched, tmp_path):
     graph = plain(dtype)
     truth = all_pairs(graph, device="cpu")

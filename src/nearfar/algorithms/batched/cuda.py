@@ -22,6 +22,7 @@ from nearfar.system.devices import runtime
 BATCH = frozenset({"batch", "all_pairs"})
 MOST_ENTRIES = 8192  # of each queue in shared memory
 MOST_BLOCKS, LEAST_THREADS = 8, 128  # of a multiprocessor and of a block in shared memory
+_GLOBAL_THREADS = 512  # of a block whose distances lie in global memory
 RESIDENT = 1024  # threads per multiprocessor that 64 registers per thread permit
 LISTS_FROM = 20_000  # vertices; smaller graphs have too few words to share
 _LIST = 8  # bytes of lists per thread, where there are lists
@@ -243,7 +244,7 @@ class _GlobalSearch(Search):
         n, size = rows.n, graph.weight_dtype.itemsize
         self.delta = options.delta if options.delta is not None else 16.0 * graph.mean_weight
         self._values = Values(graph, workspace.limit, self.delta, 8 * size)
-        self._threads = options.block_threads or 512
+        self._threads = options.block_threads or _GLOBAL_THREADS
         entry = 4 * size  # bytes of both queues per entry
         room = runtime.device().shared_per_block - 2 * _SHARED_STATIC
         self._bitmap = _bitmaps(n, 1)

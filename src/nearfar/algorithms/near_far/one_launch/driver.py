@@ -123,7 +123,6 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
         heavy = device.m // _CHUNK + device.m // _HEAVY + 1
         heads = _heads(graph, device, options.shortcuts) if alone else None
         local = _LOCAL // 2 if form.bits else _LOCAL  # for two blocks per multiprocessor
-        # Two rows of wide edges at once need more registers than 512 threads leave.
         wide_rows = heads is not None and entry_bytes(device) > 8
         if heads is not None:
             most = runtime.device().shared_per_block - STATIC
@@ -133,11 +132,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
             "algorithms/near_far/one_launch/one_launch.cuh",
             "near_far_one_launch",
             Shape(2 if form.scan else 4, capacity, heavy, form.bits),
-            {
-                "FAR_BY_SCAN": int(form.scan),
-                "BLOCK_THREADS": 384 if form.bits or wide_rows else 512,
-                "BLOCKS_EACH": 2 if form.bits else 1,
-            },
+            {"FAR_BY_SCAN": int(form.scan), **_launch_shape(form, wide_rows)},
             (2 * STAGE, local),
             _own(0.0, 0.0, 0, 0),
             heads,
@@ -145,6 +140,12 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
 
     key = (*device.key, factor, form.bits, form.scan, alone, options.shortcuts)
     return PLAIN_ENGINE.of(graph, make, key, alone=True)  # another capacity replaces it
+
+
+def _launch_shape(form: Form, wide_rows: bool) -> dict[str, int]:
+    """Return threads per block, and blocks; two rows of wide edges at once need more registers."""
+    threads = 384 if form.bits or wide_rows else 512
+    return {"BLOCK_THREADS": threads, "BLOCKS_EACH": 2 if form.bits else 1}
 
 
 def _own(
