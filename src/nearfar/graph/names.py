@@ -30,11 +30,15 @@ def as_names(values: Any) -> NDArray[Any]:
     """Return names as a vector that keeps each unchanged."""
     if isinstance(values, np.ndarray) or is_device_array(values):
         return as_numpy(values, "names")
-    if hasattr(values, "to_numpy"):
+    # Arrow's own to_numpy refuses strings by default.
+    if hasattr(values, "to_numpy") and not hasattr(values, "__arrow_c_array__"):
         return np.asarray(values.to_numpy())
     if hasattr(values, "__array__") or hasattr(values, "__dlpack__"):
         return np.asarray(values)
-    listed = list(values)
+    try:
+        listed = list(values)
+    except TypeError:
+        raise GraphError(f"names are {quoted(values)}: give one per vertex or edge end") from None
     kinds = set(map(type, listed))
     if len(kinds) <= 1 and not kinds & {tuple, list} and all(
         issubclass(kind, (str, bytes, *_NUMBERS)) for kind in kinds
@@ -53,10 +57,8 @@ def are_names(ends: Any) -> bool:
     dtype = getattr(ends, "dtype", None)
     if isinstance(dtype, np.dtype):
         return dtype.kind in "OUSM" and len(np.shape(ends)) == 1
-    if dtype is not None:  # of pandas or polars, or of tensors
-        return hasattr(ends, "to_numpy") and np.asarray(ends[:1].to_numpy()).dtype.kind in "OUSM"
-    if not isinstance(ends, (list, tuple)):
-        return False
+    if not isinstance(ends, (list, tuple)):  # of pandas, polars or Arrow, or tensors
+        return hasattr(ends, "to_numpy") and as_names(ends[:1]).dtype.kind in "OUSM"
     return any(
         issubclass(kind, (str, bytes, tuple)) or not issubclass(kind, (*_NUMBERS, list))
         for kind in set(map(type, ends))
@@ -141,14 +143,21 @@ def _refuse_repeated(name: Any) -> NoReturn:
 
 
 def _refuse_missing(ends: NDArray[Any]) -> None:
-    if ends.dtype.kind == "f":
-        missing = np.isnan(ends)
-    elif ends.dtype == object:
-        missing = np.array([_is_missing(name) for name in ends.tolist()], dtype=bool)
-    else:
-        return
+    """Raise for an end without a name."""
+    missing = missing_entries(ends)
     if missing.any():
         raise GraphError(f"the end of edge {int(np.argmax(missing))} is missing: give a name")
+
+
+def missing_entries(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which entries are NaN, NaT, None or pandas.NA."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype == object:
+        return np.array([_is_missing(item) for item in values.tolist()], dtype=bool)
+    return np.zeros(len(values), dtype=bool)
 
 
 def _is_missing(name: Any) -> bool:
