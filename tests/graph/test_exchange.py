@@ -169,6 +169,13 @@ def test_edges_between_mixed_names() -> None:
     assert g.vertex_names.tolist() == [1, "a", "1"]  # 1 became "1"
 
 
+def test_sets_are_names_although_only_some_of_them_compare() -> None:
+    """Sorting does not bring equal sets together: one set became several vertices."""
+    ends = [frozenset(map(int, f"{i:b}")) | {i % 5} for i in range(40)]
+    g = Graph.from_edges(ends[:20], ends[20:])
+    assert len(set(g.vertex_names.tolist())) == g.n_vertices == len(set(ends))
+
+
 def test_given_names_order_the_vertices_and_may_be_more() -> None:
     g = Graph.from_edges(["b"], ["a"], vertex_names=["c", "b", "a"])
     assert g.vertex_names.tolist() == ["c", "b", "a"]

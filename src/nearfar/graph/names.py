@@ -6,6 +6,7 @@ as 1, and a tuple as one name.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -77,26 +78,31 @@ def numbered(
         both = np.concatenate(list(ends))
     else:
         both = object_array([name for part in ends for name in part.tolist()])
-    if len({type(name) for name in both.tolist()} if both.dtype == object else ()) <= 1:
-        try:
-            present, codes = np.unique(both, return_inverse=True)
-        except TypeError:  # of kinds that do not sort
-            present, codes = _in_order(both)
+    if both.dtype.kind in "OUS":
+        present, codes = _by_hash(both)
     else:
-        present, codes = _in_order(both)
+        present, codes = np.unique(both, return_inverse=True)
     if present.dtype == object and all(type(name) is int for name in present.tolist()):
         present = np.array(present.tolist(), dtype=None if len(present) else np.int64)
     cuts = np.cumsum([len(part) for part in ends])[:-1]
     return [part.astype(np.int64) for part in np.split(codes, cuts)], present
 
 
-def _in_order(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _by_hash(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the distinct names, sorted if they are of one kind that sorts, and their indices."""
     place: dict[Any, int] = {}
     try:
-        codes = [place.setdefault(name, len(place)) for name in names.tolist()]
+        codes = np.array([place.setdefault(name, len(place)) for name in names.tolist()], np.int64)
     except TypeError as error:
         raise GraphError(f"a vertex cannot be called so: {error}") from None
-    return object_array(list(place)), np.array(codes, dtype=np.int64)
+    found = list(place)
+    if len(set(map(type, found))) == 1:
+        with contextlib.suppress(TypeError):
+            order = sorted(range(len(found)), key=found.__getitem__)
+            found = [found[i] for i in order]
+            codes = np.argsort(order)[codes]
+    present = object_array(found) if names.dtype == object else np.array(found, names.dtype)
+    return present, codes
 
 
 def _looked_up(ends: NDArray[Any], names: NDArray[Any] | range) -> NDArray[np.int64]:
