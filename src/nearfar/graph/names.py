@@ -157,13 +157,12 @@ def _refuse_missing(ends: NDArray[Any]) -> None:
 
 def missing_entries(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which entries are NaN, NaT, None or pandas.NA."""
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind in "mM":
-        return np.isnat(values)
-    if values.dtype == object:
-        return np.array([_is_missing(item) for item in values.tolist()], dtype=bool)
-    return np.zeros(len(values), dtype=bool)
+    missing: NDArray[np.bool_] = np.zeros(len(values), dtype=bool)
+    if values.dtype.kind in "fmM":
+        missing = values != values
+    elif values.dtype == object:
+        missing = np.array([_is_missing(item) for item in values.tolist()], dtype=bool)
+    return missing
 
 
 def _is_missing(name: Any) -> bool:
