@@ -65,7 +65,7 @@ def solve_rows(
     if predecessors:
         check_predecessor_range(graph)
     try:
-        looked = not is_fresh(graph)
+        looked = not is_fresh(graph) or not len(sources)  # no search would validate it
         if anywhere and looked and graph.n_negative:
             refuse_negative_cycle(graph)
         raw, before = _run(graph, sources, engine, limit, predecessors)
