@@ -281,6 +281,13 @@ def test_negative_cycle_is_caught_as_scipys_class() -> None:
     assert sorted(caught.value.cycle) == [0, 1]
 
 
+def test_johnson_without_sources_refuses_a_negative_cycle() -> None:
+    matrix = sp.csr_array([[0.0, 1.0], [-2.0, 0.0]])
+    for solve in (theirs.johnson, ours.johnson):
+        with pytest.raises(theirs.NegativeCycleError):
+            solve(matrix, indices=[])
+
+
 def test_cycle_out_of_reach_hurts_johnson_alone() -> None:
     matrix = sp.csr_array(np.array([[0, 1.0, 0, 0], [-5, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0]]))
     np.testing.assert_array_equal(ours.bellman_ford(matrix, indices=2), [np.inf, np.inf, 0, 1])

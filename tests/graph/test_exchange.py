@@ -9,6 +9,7 @@ import igraph
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import rustworkx
 from hypothesis import given
@@ -144,7 +145,7 @@ def test_edge_index() -> None:
 # ---- names ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series])
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, pa.array])
 def test_edges_between_texts(make: Any) -> None:
     """They raised `sources has dtype <U1: give integers`."""
     g = Graph.from_edges(make(["b", "a"]), make(["a", "c"]), [1, 2])
@@ -168,6 +169,13 @@ def test_edges_between_mixed_names() -> None:
     assert g.vertex_names.tolist() == [1, "a", "1"]  # 1 became "1"
 
 
+def test_sets_are_names_although_only_some_of_them_compare() -> None:
+    """Sorting does not bring equal sets together: one set became several vertices."""
+    ends = [frozenset(map(int, f"{i:b}")) | {i % 5} for i in range(40)]
+    g = Graph.from_edges(ends[:20], ends[20:])
+    assert len(set(g.vertex_names.tolist())) == g.n_vertices == len(set(ends))
+
+
 def test_given_names_order_the_vertices_and_may_be_more() -> None:
     g = Graph.from_edges(["b"], ["a"], vertex_names=["c", "b", "a"])
     assert g.vertex_names.tolist() == ["c", "b", "a"]
@@ -189,7 +197,23 @@ def test_a_missing_name_is_refused(missing: Any) -> None:
         Graph.from_edges(["a", missing], ["b", "c"])
 
 
+@pytest.mark.parametrize(
+    "column",
+    [pd.array([True, None], "boolean"), pd.array(["a", None], "string"), pd.to_datetime([0, None])],
+)
+def test_a_missing_entry_of_a_table_is_refused(column: Any) -> None:
+    """NA was an error of pandas, and NaT the name of a vertex."""
+    table = pd.DataFrame({"a": ["b", "c"], "b": column})
+    for ends in (("a", "b"), ("b", "a")):
+        with pytest.raises(GraphError, match="column 'b' is empty in row 1"):
+            Graph.from_dataframe(table, *ends)
+    with pytest.raises(GraphError, match="the table has 2 columns 'a': keep one"):
+        Graph.from_dataframe(table.set_axis(["a", "a"], axis=1), "a", "a")
+
+
 def test_names_that_cannot_be_looked_up_are_refused() -> None:
+    with pytest.raises(GraphError, match="names are 5: give one per vertex"):
+        Graph.from_edges([0], [1], vertex_names=5)
     with pytest.raises(GraphError, match="a vertex cannot be called so: unhashable"):
         Graph.from_edges(["a", {}], ["b", "c"])
 

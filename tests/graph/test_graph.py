@@ -349,7 +349,11 @@ def test_big_endian_and_small_integers() -> None:
     g = Graph.from_edges([0], [1], np.array([3], dtype=">i4"))
     assert g.weights.dtype == np.int32
     assert Graph.from_edges([0], [1], np.array([3], dtype=np.int8)).weights.dtype == np.int32
-    assert Graph.from_edges([0], [1], np.array([3], dtype=np.float16)).weights.dtype == np.float32
+    for half in ("<f2", ">f2"):
+        made = Graph.from_edges([0], [1], np.array([3], dtype=half))
+        assert (made.weights.dtype, made.weights[0]) == (np.float32, 3)
+    with pytest.raises(GraphError, match="weights cannot be read as an array"):
+        Graph.from_edges([0, 1], [1, 0], [[1], [2, 3]])
     with pytest.raises(GraphError, match="above"):
         Graph.from_edges([0], [1], np.array([2**64 - 1], dtype=np.uint64))
 

@@ -43,6 +43,16 @@ def test_one(one) -> None:
     assert nearfar.sssp(line(), 0, targets=one).distances[2] == 7
 
 
+def test_one_where_many_are_expected() -> None:
+    """They raised TypeError, and a name was read letter by letter."""
+    assert nearfar.sssp(line(), 1).paths_to(3).vertices.tolist() == [1, 2, 3]
+    with pytest.raises(VertexError, match="'x' is not an integer"):
+        line().subgraph("x")
+    named = Graph.from_edges(["ab", "c"], ["c", "d"])
+    assert named.subgraph("ab").vertex_names.tolist() == ["ab"]
+    assert nearfar.sssp(named, "c").paths_to("d").vertices.tolist() == ["c", "d"]
+
+
 def test_sets_as_targets() -> None:
     assert nearfar.sssp(line(), 0, targets={1, 2}).n_reached == 3
 

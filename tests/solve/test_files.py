@@ -485,3 +485,14 @@ def test_a_manifest_with_another_block_size(block, tmp_path):
     sources, rows = read_rows(path)
     assert sources.tolist() == list(range(8))
     np.testing.assert_array_equal(rows, distances(graph, range(8)))
+
+
+def test_no_targets_leave_no_columns_for_parquet(path):
+    """Arrow refused lists of length 0 in words of its own, after the folder was made."""
+    if path.suffix == ".parquet":
+        with pytest.raises(OptionError, match="at least one target"):
+            distances(graph_of(), [1, 2], targets=[], out=path)
+        assert not path.exists()
+    else:
+        distances(graph_of(), [1, 2], targets=[], out=path)
+        assert contents(path).shape == (2, 0)

@@ -10,7 +10,7 @@ import pytest
 import nearfar
 from nearfar import Graph
 from nearfar.choose import ranking
-from nearfar.errors import OptionError, VertexError
+from nearfar.errors import DistanceOverflowError, OptionError, VertexError
 from tests import oracle
 from tests.zoo import ZOO
 
@@ -63,6 +63,14 @@ def test_nearest_with_negative_weights_and_a_named_method() -> None:
     found = nearfar.nearest(graph, [0, 3], method="bellman_ford")
     assert found.distances.tolist() == [0, 4, 1, 0]
     assert found.sources.tolist() == [0, 0, 0, 3]
+
+
+def test_the_nearest_source_over_a_vertex_beyond_the_limit() -> None:
+    """Vertex 2 had a distance and no source: its path leads over 1, which is farther."""
+    graph = Graph.from_edges([0, 1], [1, 2], [4, -3])
+    found = nearfar.nearest(graph, [0], limit=2, predecessors=True)
+    assert found.sources.tolist() == [0, -1, 0]
+    assert found.distances.tolist()[::2] == [0, 1]
 
 
 def test_the_method_of_a_graph_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,6 +156,15 @@ def test_k_shortest_paths_within_a_limit() -> None:
     assert len(nearfar.k_shortest_paths(graph, 0, 2, 5, limit=9)) == 2
     with pytest.raises(OptionError, match="give at least 0"):
         nearfar.k_shortest_paths(graph, 0, 2, 5, limit=-1)
+
+
+def test_a_heavier_parallel_edge_is_no_path_that_overflows() -> None:
+    big = 2**62
+    graph = Graph.from_edges([0, 1, 1], [1, 2, 2], [big, 5, big])
+    assert nearfar.k_shortest_paths(graph, 0, 2, 4) == [([0, 1, 2], big + 5)]
+    graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [big, big, 1])
+    with pytest.raises(DistanceOverflowError):
+        nearfar.k_shortest_paths(graph, 0, 2, 2)
 
 
 def test_all_but_the_first_parameters_go_by_keyword() -> None:

@@ -65,7 +65,7 @@ def solve_rows(
     if predecessors:
         check_predecessor_range(graph)
     try:
-        looked = not is_fresh(graph)
+        looked = not is_fresh(graph) or not len(sources)  # no search would validate it
         if anywhere and looked and graph.n_negative:
             refuse_negative_cycle(graph)
         raw, before = _run(graph, sources, engine, limit, predecessors)
@@ -98,7 +98,8 @@ def _run(
         return np.empty((k, n)), np.empty((k, n), dtype=np.int32) if predecessors else None
     device = engine.on(graph)
     if k > 1:
-        many = k >= MANY and not pays(graph, k, predecessors)
+        # Within a limit the rows take longer to convert than the searches.
+        many = k >= MANY and limit is None and not pays(graph, k, predecessors)
         try:
             found = distances(
                 whole_numbers(graph) if many else graph,
@@ -111,7 +112,7 @@ def _run(
             )
             if not predecessors:
                 return found, None
-            return found[0], _within(found[0], found[1], limit)
+            return found[0], _within(graph, found[0], found[1], limit)
         except errors.NegativeCycleError:
             # Johnson's method sees cycles that no source reaches; a source at a time decides.
             if k == n:
@@ -140,12 +141,12 @@ def _run_one(
     )
     if not predecessors:
         return paths.distances, None
-    return paths.distances, _within(paths.distances, paths.predecessors, limit)
+    return paths.distances, _within(graph, paths.distances, paths.predecessors, limit)
 
 
-def _within(distances: Any, before: Any, limit: float | None) -> Any:
+def _within(graph: Graph, distances: Any, before: Any, limit: float | None) -> Any:
     """Return the predecessors of only the vertices within the limit, for negative weights."""
-    if limit is None:
+    if limit is None or is_fresh(graph) or not graph.n_negative:
         return before
     reached = distances != unreached_value(np.dtype(distances.dtype))
     return module_of(before).where(reached, before, -1)
@@ -163,7 +164,7 @@ def float_distances(raw: Any) -> Any:
 def _sentinels(before: Any) -> Any:
     if before is None:
         return None
-    found = before.astype(np.int32)
+    found = before.astype(np.int32, copy=not before.flags.owndata)  # else made for this call
     found[found < 0] = NO_VERTEX
     return found
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from nearfar.errors import GraphError, did_you_mean, keyword, listed, quoted
 from nearfar.graph.build import HostArrays, from_edges
 from nearfar.graph.given import as_numpy, as_weights
-from nearfar.graph.names import numbered, object_array
+from nearfar.graph.names import missing_entries, numbered, object_array
 
 
 def check_weight(weight: Any) -> None:
@@ -181,11 +181,9 @@ def from_dataframe(
             raise GraphError(f"no column {quoted(name)}{has}")
         values = table[name]
         array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
-        empty = np.zeros(len(array), dtype=bool)
-        if array.dtype.kind == "f":
-            empty = np.isnan(array)
-        elif array.dtype == object:
-            empty = np.array([item is None or item != item for item in array], dtype=bool)
+        if array.ndim != 1:
+            raise GraphError(f"the table has {array.shape[1]} columns {quoted(name)}: keep one")
+        empty = missing_entries(array)
         if empty.any():
             raise GraphError(f"column {quoted(name)} is empty in row {int(np.argmax(empty))}")
         return np.asarray(array)

@@ -101,15 +101,17 @@ class Facts:
 
 
 def within(
-    graph: Graph, limit: float, sources: tuple[int, ...], many: int = 1
+    graph: Graph, limit: float, sources: tuple[int, ...], many: int = 1, useful: int | None = None
 ) -> tuple[float, float] | None:
     """Return mean numbers of vertices and scanned edges within a limit of some sources; cached.
 
     The result is None if a search meets more than 4,096 vertices, or in a large graph 64 for each
-    of the ``many`` sources from which these are sampled, and for graphs on a device.
+    of the ``many`` sources from which these are sampled, or ``useful`` vertices if these are fewer,
+    and for graphs on a device.
     """
     # With more than one vertex in 64 reached, a search with an array of all is faster.
     most = max(_WITHIN_AT_MOST, min(64 * many, graph.n_vertices // 64))
+    most = most if useful is None else min(most, useful)
 
     def search() -> tuple[float, float] | None:
         if graph.device_arrays is not None or not sources:

@@ -28,7 +28,10 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
             return np.from_dlpack(values)
         except (BufferError, RuntimeError, TypeError) as error:
             raise GraphError(f"{what} cannot be read through DLPack: {error}") from None
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except ValueError as error:  # rows of unequal lengths
+        raise GraphError(f"{what} cannot be read as an array: {error}") from None
 
 
 def as_weights(weights: Any) -> NDArray[Any]:
@@ -42,7 +45,7 @@ def as_weights(weights: Any) -> NDArray[Any]:
         if size == 8 and array.size and int(array.max()) > np.iinfo(np.int64).max:
             raise GraphError("weights above 2**63 - 1 do not fit int64: scale them down")
         return wide
-    if array.dtype == np.float16:
+    if kind == "f" and size == 2:
         return array.astype(np.float32)
     if array.dtype.isnative and array.dtype in WEIGHT_DTYPES:
         return array

@@ -6,6 +6,7 @@ as 1, and a tuple as one name.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -30,11 +31,15 @@ def as_names(values: Any) -> NDArray[Any]:
     """Return names as a vector that keeps each unchanged."""
     if isinstance(values, np.ndarray) or is_device_array(values):
         return as_numpy(values, "names")
-    if hasattr(values, "to_numpy"):
+    # Arrow's own to_numpy refuses strings by default.
+    if hasattr(values, "to_numpy") and not hasattr(values, "__arrow_c_array__"):
         return np.asarray(values.to_numpy())
     if hasattr(values, "__array__") or hasattr(values, "__dlpack__"):
         return np.asarray(values)
-    listed = list(values)
+    try:
+        listed = list(values)
+    except TypeError:
+        raise GraphError(f"names are {quoted(values)}: give one per vertex or edge end") from None
     kinds = set(map(type, listed))
     if len(kinds) <= 1 and not kinds & {tuple, list} and all(
         issubclass(kind, (str, bytes, *_NUMBERS)) for kind in kinds
@@ -53,10 +58,8 @@ def are_names(ends: Any) -> bool:
     dtype = getattr(ends, "dtype", None)
     if isinstance(dtype, np.dtype):
         return dtype.kind in "OUSM" and len(np.shape(ends)) == 1
-    if dtype is not None:  # of pandas or polars, or of tensors
-        return hasattr(ends, "to_numpy") and np.asarray(ends[:1].to_numpy()).dtype.kind in "OUSM"
-    if not isinstance(ends, (list, tuple)):
-        return False
+    if not isinstance(ends, (list, tuple)):  # of pandas, polars or Arrow, or tensors
+        return hasattr(ends, "to_numpy") and as_names(ends[:1]).dtype.kind in "OUSM"
     return any(
         issubclass(kind, (str, bytes, tuple)) or not issubclass(kind, (*_NUMBERS, list))
         for kind in set(map(type, ends))
@@ -75,26 +78,31 @@ def numbered(
         both = np.concatenate(list(ends))
     else:
         both = object_array([name for part in ends for name in part.tolist()])
-    if len({type(name) for name in both.tolist()} if both.dtype == object else ()) <= 1:
-        try:
-            present, codes = np.unique(both, return_inverse=True)
-        except TypeError:  # of kinds that do not sort
-            present, codes = _in_order(both)
+    if both.dtype.kind in "OUS":
+        present, codes = _by_hash(both)
     else:
-        present, codes = _in_order(both)
+        present, codes = np.unique(both, return_inverse=True)
     if present.dtype == object and all(type(name) is int for name in present.tolist()):
         present = np.array(present.tolist(), dtype=None if len(present) else np.int64)
     cuts = np.cumsum([len(part) for part in ends])[:-1]
     return [part.astype(np.int64) for part in np.split(codes, cuts)], present
 
 
-def _in_order(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _by_hash(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the distinct names, sorted if they are of one kind that sorts, and their indices."""
     place: dict[Any, int] = {}
     try:
-        codes = [place.setdefault(name, len(place)) for name in names.tolist()]
+        codes = np.array([place.setdefault(name, len(place)) for name in names.tolist()], np.int64)
     except TypeError as error:
         raise GraphError(f"a vertex cannot be called so: {error}") from None
-    return object_array(list(place)), np.array(codes, dtype=np.int64)
+    found = list(place)
+    if len(set(map(type, found))) == 1:
+        with contextlib.suppress(TypeError):
+            order = sorted(range(len(found)), key=found.__getitem__)
+            found = [found[i] for i in order]
+            codes = np.argsort(order)[codes]
+    present = object_array(found) if names.dtype == object else np.array(found, names.dtype)
+    return present, codes
 
 
 def _looked_up(ends: NDArray[Any], names: NDArray[Any] | range) -> NDArray[np.int64]:
@@ -141,14 +149,20 @@ def _refuse_repeated(name: Any) -> NoReturn:
 
 
 def _refuse_missing(ends: NDArray[Any]) -> None:
-    if ends.dtype.kind == "f":
-        missing = np.isnan(ends)
-    elif ends.dtype == object:
-        missing = np.array([_is_missing(name) for name in ends.tolist()], dtype=bool)
-    else:
-        return
+    """Raise for an end without a name."""
+    missing = missing_entries(ends)
     if missing.any():
         raise GraphError(f"the end of edge {int(np.argmax(missing))} is missing: give a name")
+
+
+def missing_entries(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which entries are NaN, NaT, None or pandas.NA."""
+    missing: NDArray[np.bool_] = np.zeros(len(values), dtype=bool)
+    if values.dtype.kind in "fmM":
+        missing = values != values
+    elif values.dtype == object:
+        missing = np.array([_is_missing(item) for item in values.tolist()], dtype=bool)
+    return missing
 
 
 def _is_missing(name: Any) -> bool:

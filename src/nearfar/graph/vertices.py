@@ -146,7 +146,7 @@ class Vertices:
 
         Parameters
         ----------
-        vertices : iterable or one-dimensional array of int or names
+        vertices : iterable or one-dimensional array of int or names, or one vertex
         what : str
             Their role, for the message.
 
@@ -161,6 +161,8 @@ class Vertices:
             For the first entry that is not a vertex.
         """
         given: Any = vertices
+        if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+            given = [given]
         if not isinstance(given, np.ndarray):
             # As objects: an array of 1 and "a" would hold two strings.
             given = given if isinstance(given, range) else list(given)

@@ -145,10 +145,12 @@ def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Near
         return near
     paths = _joined_search(graph, rows, True, given)
     distances = paths.distances[:n]
-    before = clear_unreached(paths.predecessors.copy(), paths.distances)
-    own = before[:n].copy()
+    before = paths.predecessors.copy()
+    # Tops first: with negative weights a path may lead over vertices beyond the limit.
+    top = clear_unreached(_tops(before, n), distances)
+    own = clear_unreached(before, paths.distances)[:n].copy()
     own[own == n] = -1
-    return Nearest(distances, _tops(before, n), own)
+    return Nearest(distances, top, own)
 
 
 def nearest_distances(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Any:

@@ -76,6 +76,7 @@ def sssp(
         Inclusive, at least 0, in units of the weights; vertices beyond it are left unreached.
     targets : vertices or None
         Stop once all of these are settled; vertices beyond the farthest of them are left unreached.
+        With negative weights the search covers every vertex.
     predecessors : bool
         Compute predecessors now instead of on first use.
     stats : dict or None

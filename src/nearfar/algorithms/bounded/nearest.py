@@ -39,7 +39,9 @@ def nearest_within(
         return None
     step = -(-len(sources) // _SAMPLED)
     sample = tuple(int(v) for v in sources[step // 2 :: step])
-    reach = within(graph, limit, sample, len(sources))
+    # One sample of so many vertices makes their mean too large.
+    useful = graph.n_vertices * len(sample) // (_SHARE * len(sources)) + 1
+    reach = within(graph, limit, sample, len(sources), useful)
     if reach is None:
         return None
     expected = int(min(reach[0] * len(sources), graph.n_vertices))

@@ -63,7 +63,7 @@ class KShortest {
     }
   }
 
-  // Whether a path overflows 64 bits; it is longer than all that solve() found.
+  // Whether a path may overflow 64 bits; it is longer than all that solve() found.
   bool lost() const { return lost_; }
 
   std::vector<Path> solve(Index source, std::size_t k, Interrupt& interrupt) {
@@ -123,11 +123,12 @@ class KShortest {
     return nodes;
   }
 
-  // Computes a sum; returns false if it overflows, which makes it longer than all that fit.
+  // Computes a sum; returns false if it overflows, which makes it longer than all that fit. A
+  // search that finds a path loses none by that: a longer path is left to a later search.
   bool fits(Weight a, Weight b, Weight& sum) {
     sum = saturating_add(a, b);
     if (sum != unreached<Weight>()) return true;
-    lost_ = true;
+    overflowed_ = true;
     return false;
   }
 
@@ -149,6 +150,7 @@ class KShortest {
       slack = 4 * static_cast<Weight>(csr_.n) * std::numeric_limits<Weight>::epsilon() *
               (scale_ + std::abs(base.sums[i]));
     Weight best = unreached<Weight>();
+    overflowed_ = false;
     reach(spur, base.sums[i], -1);
     while (!heap_.empty()) {
       const Key top = heap_.top();
@@ -179,6 +181,7 @@ class KShortest {
       }
     }
     const bool reached = best != unreached<Weight>();
+    lost_ |= overflowed_ && !reached;
     if (reached) {
       out.length = best;
       out.from = i;
@@ -215,6 +218,7 @@ class KShortest {
   std::vector<std::vector<std::pair<Index, std::size_t>>> trie_;
   Weight scale_ = 0;
   bool negative_ = false;
+  bool overflowed_ = false;  // in this search
   bool lost_ = false;
 };
 

@@ -319,6 +319,6 @@ register(
         suffixes=(".txt", ".edges", ".edgelist", ".e", ".snap"),
         read=read,
         write=write,
-        keeps="weights, vertex names, directedness",
+        keeps="weights, vertex names, directedness; no isolated vertices with names",
     )
 )

@@ -350,6 +350,7 @@ register(
         write=write,
         sniff=sniff,
         extra="tables",
-        keeps="weights, vertex names; every edge as a row, no isolated vertices at the end",
+        keeps="weights, vertex names; every edge as a row, no isolated vertices at the end or with "
+        "names",
     )
 )

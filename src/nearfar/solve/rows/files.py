@@ -180,6 +180,8 @@ class FileSink(Sink):
             return NpyRows(self.path, self.shape, self.dtype)
         if self.path.suffix == ".zarr":
             return ZarrRows(self.path, self.shape, self.dtype, self.run.block)
+        if not self.shape[1]:
+            raise OptionError("a .parquet file needs at least one target: give one, or out='x.npy'")
         named = getattr(self.run, "column_names", None)
         sources = self.run.graph.name_of(self.run.rows)
         return ParquetRows(self.path, sources, self.n_blocks, named)

@@ -73,8 +73,6 @@ def vertex_indices(graph: Graph | TurnGraph, vertices: Any, what: str) -> NDArra
         vertices = runtime.download(vertices)
     if isinstance(vertices, np.ndarray):
         vertices = np.atleast_1d(vertices)
-    elif isinstance(vertices, (str, bytes)) or not hasattr(vertices, "__iter__"):
-        vertices = [vertices]
     return graph.indices_of(vertices, what)
 
 
