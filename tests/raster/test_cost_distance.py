@@ -20,6 +20,7 @@ SHAPES = [
     ((65, 1), (16,)),
     ((20, 35, 33), (6, 18, 26)),
     ((3, 40, 5), (26,)),
+    ((1, 70, 66), (6, 18, 26)),
 ]
 CASES = [(shape, connectivity) for shape, all_ in SHAPES for connectivity in all_]
 KINDS: dict[str, dict[str, Any]] = {
@@ -318,7 +319,7 @@ def test_unreached_targets_say_so() -> None:
     )
 
 
-@pytest.mark.parametrize("shape", [(1, 130), (130, 1), (3, 1, 40), (40, 1, 1), (128, 128)])
+@pytest.mark.parametrize("shape", [(1, 130), (130, 1), (3, 1, 40), (40, 1, 1), (1, 2, 40), (128, 128)])
 def test_a_source_at_the_border_of_a_tile(shape: tuple[int, ...]) -> None:
     raster = Raster(np.ones(shape, dtype=np.float32))
     for at in (15, 16, 31, 32, 63, 64):

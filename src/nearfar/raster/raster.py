@@ -79,7 +79,8 @@ class Raster:
     cost, elevation : array
     shape : tuple of int
     steps : int8 array, shape (connectivity, ndim)
-        Offsets of the cells that steps come from, ascending.
+        Offsets of the cells that steps come from, ascending; in a volume of one plane only those
+        within it.
     n_barriers : int
         Cells that no path enters; counted on first use.
 
@@ -172,6 +173,8 @@ class Raster:
                 "cut_corners=False needs connectivity=8, step='mean' and no elevation"
             )
         self.steps = offsets(given.ndim, self.connectivity)
+        if given.ndim == 3 and len(given) == 1:  # engines store no planes around a single one
+            self.steps = self.steps[self.steps[:, 0] == 0]
         #: Where it lies, if it was read from a GeoTIFF: a transform and a coordinate system.
         self.georeference: Any = None
         self._scanned: tuple[int, int, Any, Any] | None = None
