@@ -208,6 +208,28 @@ def test_masked_entries_are_barriers() -> None:
     assert cost_distance(raster, (0, 0)).distances[0, 2] == pytest.approx(2 * 2**0.5)
 
 
+def test_costs_and_marks_survive_another_dtype() -> None:
+    steps: dict[str, Any] = {"step": "enter", "lengths": False}
+    big = 2**33 + 5  # 5 in 32 bits
+    for costs, dtype in (([[1, big]], np.int32), ([[1, 1e300]], np.float32)):
+        options = steps if dtype is np.int32 else {}
+        with pytest.raises(errors.GraphError, match="does not fit"):
+            cost_distance(np.array(costs), (0, 0), dtype=dtype, **options)
+        mark = costs[0][1]
+        marked = cost_distance(np.array(costs), (0, 0), dtype=dtype, no_data=mark, **options)
+        assert marked.reachable.tolist() == [[True, False]]
+    # As written in float16, and where another cost rounds to the mark.
+    half = np.array([[1, -9999, 1]], dtype=np.float16)
+    assert Raster(half, no_data=-9999).n_barriers == 1
+    near = Raster(np.array([[77 + 1e-9, 77.0]]), dtype=np.float32, no_data=77)
+    assert near.n_barriers == 1
+    assert (
+        Raster(np.array([[1, 2**64 - 1]], dtype=np.uint64), no_data=2**64 - 1, **steps).n_barriers
+        == 1
+    )
+    assert Raster(np.ones((1, 2), int), no_data=np.inf, **steps).n_barriers == 0
+
+
 def test_a_proof_finds_each_flaw() -> None:
     surface = cost_distance(noise((90, 90), np.float32), (45, 45))
     right = surface.distances.copy()
@@ -273,6 +295,8 @@ GOOD = np.ones((4, 5))
         (lambda: Raster(GOOD, cell_size=0), errors.OptionError, "cell_size"),
         (lambda: Raster(GOOD, cell_size=(1, 2, 3)), errors.OptionError, "cell_size"),
         (lambda: Raster(GOOD, negative="no"), errors.OptionError, "negative"),
+        (lambda: Raster(GOOD, step=["mean"]), errors.OptionError, "'mean' or 'enter'"),
+        (lambda: Raster(GOOD, no_data="x"), errors.OptionError, "no_data"),
         (lambda: Raster(GOOD, dtype=np.int32), errors.OptionError, "lengths=False"),
         (lambda: Raster(GOOD, dtype="complex64"), errors.OptionError, "dtype"),
         (lambda: Raster(GOOD, slope=hiking()), errors.OptionError, "elevation"),
@@ -319,7 +343,9 @@ def test_unreached_targets_say_so() -> None:
     )
 
 
-@pytest.mark.parametrize("shape", [(1, 130), (130, 1), (3, 1, 40), (40, 1, 1), (1, 2, 40), (128, 128)])
+@pytest.mark.parametrize(
+    "shape", [(1, 130), (130, 1), (3, 1, 40), (40, 1, 1), (1, 2, 40), (128, 128)]
+)
 def test_a_source_at_the_border_of_a_tile(shape: tuple[int, ...]) -> None:
     raster = Raster(np.ones(shape, dtype=np.float32))
     for at in (15, 16, 31, 32, 63, 64):

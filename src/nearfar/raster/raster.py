@@ -60,7 +60,8 @@ class Raster:
     lengths : bool
         False counts every step, diagonal ones too, as length 1.
     no_data : number or None
-        A cost that marks barriers, besides NaN and infinity.
+        A cost that marks barriers, besides NaN and infinity; by default the attribute
+        ``_FillValue`` of a ``DataArray``, which marks cells without elevation too.
     negative : {"error", "barrier"}
         Meaning of a negative cost.
     elevation : array or None
@@ -128,7 +129,7 @@ class Raster:
         given = _array(cost, "cost")
         if given.ndim not in _CONNECTIVITIES or given.size == 0:
             raise GraphError(f"cost has shape {given.shape}: expected 2 or 3 dimensions with cells")
-        if step not in _RULES:
+        if not isinstance(step, str) or step not in _RULES:
             raise OptionError(f"{keyword('step')} is {quoted(step)}: give 'mean' or 'enter'")
         if negative not in ("error", "barrier"):
             raise OptionError(
@@ -144,10 +145,13 @@ class Raster:
                 f"{', '.join(map(str, choices))} in {given.ndim} dimensions"
             )
         self.connectivity, self.step, self.lengths = int(connectivity), step, bool(lengths)
-        self.no_data, self.negative = no_data, negative
+        no_data = _fill_value(cost) if no_data is None else no_data
+        self.no_data, self.negative = _mark_in(no_data, given.dtype), negative
         self.cell_size = self._sizes(cell_size, given.ndim)
         exact = step == "enter" and not lengths and elevation is None
-        made = _in_dtype(given, _engine_dtype(given.dtype, exact, dtype), no_data)
+        made = _in_dtype(given, _engine_dtype(given.dtype, exact, dtype), self.no_data)
+        if not np.can_cast(given.dtype, made.dtype):  # other costs may round to the mark
+            self.no_data = None
         #: Costs on a device, if they were given as device arrays; the GPU engine reads them in
         #: place.
         self.device_cost: Any = made if is_device_array(made) else None
@@ -160,7 +164,11 @@ class Raster:
             heights = _array(elevation, "elevation")
             if heights.shape != given.shape:
                 raise GraphError(f"elevation has shape {heights.shape}, cost {given.shape}")
-            self.elevation = _in_dtype(heights, self.dtype, None)
+            missing = _mark_in(_fill_value(elevation), heights.dtype)
+            if missing is not None:
+                heights = np.where(heights == missing, np.nan, heights)
+            with np.errstate(over="ignore"):  # too great a height is a barrier
+                self.elevation = np.require(heights, dtype=self.dtype, requirements=("C", "A"))
             from nearfar.raster.slopes import hiking
 
             self.slope = hiking() if slope is None else SlopeTable.from_any(slope)
@@ -446,7 +454,26 @@ class _Ones:
 
 
 def _is_labelled(array: Any) -> bool:
-    return hasattr(array, "dims") and hasattr(array, "coords")
+    return hasattr(array, "dims") and hasattr(array, "coords") and hasattr(array, "data")
+
+
+def _fill_value(array: Any) -> Any:
+    """Return the value that marks missing data by an attribute of a DataArray, or None."""
+    return array.attrs.get("_FillValue") if _is_labelled(array) else None
+
+
+def _mark_in(no_data: Any, dtype: np.dtype[Any]) -> int | float | None:
+    """Return the mark of barriers as arrays of a dtype have it; None for none, or NaN."""
+    if no_data is None:
+        return None
+    if isinstance(no_data, bool) or not isinstance(no_data, int | float | np.number):
+        raise OptionError(f"{keyword('no_data')} is {quoted(no_data)}: give a number")
+    try:
+        with np.errstate(over="ignore"):
+            mark: int | float = np.asarray(no_data, dtype if dtype.kind == "f" else None).item()
+    except OverflowError:  # above all floats
+        return None
+    return None if mark != mark else mark
 
 
 def _array(given: Any, what: str) -> NDArray[Any]:
@@ -490,13 +517,23 @@ def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArra
     """Return the array in an engine's dtype, contiguous; no copy where it is so already."""
     if dtype.kind == "i" and array.dtype.kind == "f":
         raise OptionError(f"costs are {array.dtype}: they would lose their fractions in {dtype}")
-    widest = dtype.kind == "i" and array.dtype == np.uint64
-    if widest and int(array.max()) > np.iinfo(np.int64).max:
-        raise GraphError("costs above 2**63 - 1 do not fit int64: scale them down")
-    if dtype == np.float32 and array.dtype.kind != "f" and no_data is not None:
-        array = module_of(array).where(array == no_data, np.nan, array)
+    module = module_of(array)
+    if not np.can_cast(array.dtype, dtype):
+        # The mark may not fit.
+        top = np.iinfo(dtype).max if dtype.kind == "i" else np.finfo(dtype).max
+        kind = array.dtype.kind
+        data = array == array if no_data is None else array != no_data
+        large = data & (array > top) & (array != np.inf)
+        if large.any():
+            raise GraphError(
+                f"a cost of {array[large].max()} does not fit {dtype}: scale costs down"
+            )
+        if dtype.kind == "f":
+            array = module.where(data, array, np.nan)
+        else:  # unsigned costs are not negative
+            array = module.where(data, array if kind == "u" else module.maximum(array, -1), top)
     if is_device_array(array):
-        there: NDArray[Any] = module_of(array).ascontiguousarray(array.astype(dtype, copy=False))
+        there: NDArray[Any] = module.ascontiguousarray(array.astype(dtype, copy=False))
         return there
     return np.require(array, dtype=dtype, requirements=("C", "A"))
 
@@ -519,12 +556,14 @@ def _scan_on_device(
 
 def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
     """Return the mark of barriers in a dtype; None where no cost can equal it."""
-    if no_data is None or no_data != no_data:
+    if no_data is None:
         return None
     if dtype.kind == "f":
-        return float(dtype.type(no_data))
+        with np.errstate(over="ignore"):
+            return float(dtype.type(no_data))
     bounds = np.iinfo(dtype)
-    return int(no_data) if no_data == int(no_data) and bounds.min <= no_data <= bounds.max else None
+    fits = bounds.min <= no_data <= bounds.max and no_data == int(no_data)
+    return int(no_data) if fits else None
 
 
 def _negative(raster: Raster, first: int) -> NegativeWeightError:
