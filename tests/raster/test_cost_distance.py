@@ -289,6 +289,7 @@ GOOD = np.ones((4, 5))
         (lambda: Raster(np.array([[1.0, -2.0]])), errors.NegativeWeightError, r"cell \(0, 1\)"),
         (lambda: Raster(np.ones(3)), errors.GraphError, "2 or 3 dimensions"),
         (lambda: Raster(np.ones((0, 3))), errors.GraphError, "2 or 3 dimensions"),
+        (lambda: Raster([[1, 2], [3]]), errors.GraphError, "cannot be read as an array"),
         (lambda: Raster(GOOD.astype(complex)), errors.GraphError, "numbers"),
         (lambda: Raster(GOOD, connectivity=26), errors.OptionError, "4, 8, 16"),
         (lambda: Raster(GOOD, step="most"), errors.OptionError, "'mean' or 'enter'"),

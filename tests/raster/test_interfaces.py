@@ -119,6 +119,23 @@ def test_data_arrays_give_the_cell_size_and_keep_their_coordinates() -> None:
         raster.cells_at([(9, 61)])
     with pytest.raises(errors.GraphError, match="DataArray"):
         cost_distance(np.ones((2, 2)), (0, 0)).to_xarray()
+    for point in ((np.nan, 61), (1e300, 61)):
+        with pytest.raises(errors.VertexError, match="outside"):
+            raster.cells_at([point])
+    with pytest.raises(errors.VertexError, match="x and y"):
+        raster.cells_at([(1, 2, 3)])
+    turned = Raster(cost.transpose("lon", "lat"))
+    assert turned.cells_at([(3.2, 61)]).tolist() == [[3, 1]]
+    assert turned.points_of([(3, 1)]).tolist() == [[3, 60]]
+    days = np.array(["2026-01-01", "2026-01-02"], dtype="M8[ns]")
+    assert Raster(cost[:2].assign_coords(lat=days)).cell_size == (1, 1)
+    filled = cost.copy()
+    filled[1, 1] = -9999
+    filled.attrs["_FillValue"] = -9999
+    assert Raster(filled).n_barriers == 1
+    assert Raster(None, elevation=filled).n_barriers == 1
+    with pytest.raises(errors.GraphError, match="cannot be read as an array"):
+        Raster(cost.to_dataset(name="cost"))
     bent = cost.assign_coords(lon=[0, 1, 2, 3, 9])
     with pytest.raises(errors.GraphError, match="equally spaced"):
         Raster(bent)

@@ -28,7 +28,10 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
             return np.from_dlpack(values)
         except (BufferError, RuntimeError, TypeError) as error:
             raise GraphError(f"{what} cannot be read through DLPack: {error}") from None
-    return np.asarray(values)
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:  # rows of several lengths, a Dataset of xarray
+        raise GraphError(f"{what} cannot be read as an array: {error}") from None
 
 
 def as_weights(weights: Any) -> NDArray[Any]:

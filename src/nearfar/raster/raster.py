@@ -298,26 +298,30 @@ class Raster:
         VertexError
             For a point outside.
         """
-        table = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+        try:
+            table = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+        except (TypeError, ValueError):
+            raise VertexError(f"points is {quoted(points)}: give x and y of each") from None
         axes = self._axes()
         if self.georeference is not None:
             t = self.georeference.transform
             solved = np.linalg.solve([[t.a, t.b], [t.d, t.e]], (table - (t.c, t.f)).T)
-            found = np.floor(solved.T[:, ::-1]).astype(np.int64)
+            found = solved.T[:, ::-1]
         elif axes is not None and self.ndim == 2:
             columns = []
-            for places, size, values in zip(axes, self.cell_size, table.T[::-1], strict=True):
+            given = table.T if self._x_first() else table.T[::-1]
+            for places, size, values in zip(axes, self.cell_size, given, strict=True):
                 down = len(places) > 1 and places[1] < places[0]
                 gap = places[0] - values if down else values - places[0]
-                columns.append(np.floor(gap / size + 0.5).astype(np.int64))
+                columns.append(gap / size + 0.5)
             found = np.stack(columns, axis=1)
         else:
             raise GraphError("the raster has no x and y: name cells as (row, column)")
-        outside = ((found < 0) | (found >= np.array(self.shape))).any(axis=1)
-        if outside.any():
-            first = tuple(table[int(np.argmax(outside))].tolist())
+        inside = ((found >= 0) & (found < np.array(self.shape))).all(axis=1)  # False for NaN
+        if not inside.all():
+            first = tuple(table[int(np.argmin(inside))].tolist())
             raise VertexError(f"point {first} is outside the raster")
-        return found
+        return found.astype(np.int64)
 
     def points_of(self, cells: ArrayLike) -> NDArray[np.float64]:
         """Return the centres of cells, in the coordinates of :meth:`cells_at`.
@@ -340,6 +344,8 @@ class Raster:
             x, y = t.a * right + t.b * down + t.c, t.d * right + t.e * down + t.f
         elif axes is not None:
             x, y = axes[1][columns], axes[0][rows]
+            if self._x_first():
+                x, y = y, x
         else:
             x, y = columns, rows
         return np.stack([x, y], axis=1).astype(np.float64)
@@ -412,10 +418,14 @@ class Raster:
         """Return coordinates along each axis, None without them."""
         if self._labels is None or any(d not in self._labels.coords for d in self._labels.dims):
             return None
-        try:
-            return [np.asarray(self._labels[d], dtype=np.float64) for d in self._labels.dims]
-        except (TypeError, ValueError):
-            return None
+        axes = [np.asarray(self._labels[d]) for d in self._labels.dims]
+        numbers = all(axis.dtype.kind in "iuf" for axis in axes)  # no dates, no names
+        return [axis.astype(np.float64) for axis in axes] if numbers else None
+
+    def _x_first(self) -> bool:
+        """Return whether the first dimension of a DataArray is that of x."""
+        first = str(self._labels.dims[0]).lower()
+        return first in ("x", "lon", "long", "longitude", "easting")
 
     def _sizes(self, given: Any, ndim: int) -> tuple[float, ...]:
         """Return the length of a cell along each axis."""
