@@ -78,6 +78,9 @@ def test_blocks_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     mapped = map_array(cost, tmp_path / "c.npy", progress=lambda done, _: seen.append(done))
     np.testing.assert_array_equal(mapped, cost)
     assert seen == [*range(3, 91, 3)]
+    masked = np.ma.masked_equal([[1, 2], [3, 4]], 2)
+    mapped = map_array(masked, tmp_path / "m.npy", dtype=np.float32)
+    np.testing.assert_array_equal(mapped, [[1, np.nan], [3, 4]])
 
 
 def test_what_cannot_be_mapped(tmp_path: Path) -> None:
@@ -85,6 +88,11 @@ def test_what_cannot_be_mapped(tmp_path: Path) -> None:
         map_array(np.ones((2, 2)), tmp_path / "c.bin")
     with pytest.raises(GraphError, match="a shape and a dtype"):
         map_array([1, 2], tmp_path / "c.npy")
+    with pytest.raises(GraphError, match="give numbers"):
+        map_array(np.array([None]), tmp_path / "c.npy")
+    masked = np.ma.masked_equal([[1, 2], [3, 4]], 2)
+    with pytest.raises(GraphError, match="masked entries"):
+        map_array(masked, tmp_path / "c.npy")
     assert not os.listdir(tmp_path)
 
 
