@@ -318,6 +318,13 @@ GOOD = np.ones((4, 5))
         (lambda: cost_distance(GOOD, (0, 0), limit=-1), errors.OptionError, "limit"),
         (lambda: cost_distance(GOOD, (0, 0), initial=[1, 2]), errors.OptionError, "initial"),
         (lambda: cost_distance(GOOD, (0, 0), initial=[-1]), errors.OptionError, "initial"),
+        (
+            lambda: cost_distance(GOOD.astype("f4"), (0, 0), initial=1e300),
+            errors.OptionError,
+            "does not fit",
+        ),
+        (lambda: cost_distance(GOOD, (0, 0)).distance_to((0, 1.7)), errors.VertexError, "cell is"),
+        (lambda: cost_distance(GOOD, (0, 0)).path_to([(0, 0), (1, 1)]), errors.VertexError, "one"),
         (lambda: cost_distance(GOOD, (0, 0), device="tpu"), errors.OptionError, "device"),
         (lambda: cost_distance(GOOD, (0, 0), targets=[(9, 9)]), errors.VertexError, "target"),
         (lambda: cost_distance(GOOD, (0, 0), sampling=2), errors.OptionError, "sampling"),

@@ -406,7 +406,10 @@ def _initial(given: Any, count: int, dtype: np.dtype[Any]) -> NDArray[Any] | Non
         raise OptionError(f"initial has shape {values.shape}: give one cost for each of {count}")
     if values.dtype.kind not in "fiu" or not ((values >= 0) & np.isfinite(values)).all():
         raise OptionError("initial: give finite costs of at least 0")
-    made = values.astype(dtype)
+    with np.errstate(over="ignore"):
+        made = values.astype(dtype)
+    if not np.isfinite(made).all():
+        raise OptionError(f"initial: {values.max()} does not fit the raster's {dtype}")
     if dtype.kind == "i" and (made != values).any():
         raise OptionError(f"initial: the raster's distances are {dtype}, give integers")
     made += dtype.type(0)  # no -0.0

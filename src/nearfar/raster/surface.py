@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError, ProofError, UnreachableError
+from nearfar.errors import GraphError, ProofError, UnreachableError, VertexError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import check_threads
@@ -244,7 +244,9 @@ class Surface:
         return away
 
     def _one(self, cell: Any) -> int:
-        found = self.raster.cells(tuple(int(i) for i in cell), "cell")
+        found = self.raster.cells(cell, "cell")
+        if len(found) != 1:
+            raise VertexError(f"cell is {quoted(cell)}: give one, or several to paths_to")
         return int(found[0])
 
     def _name(self, position: int) -> tuple[int, ...]:
