@@ -44,7 +44,7 @@ def test_mcp_geometric_and_routes() -> None:
 
 
 @pytest.mark.parametrize("full", [True, False])
-@pytest.mark.parametrize("shape", [(60, 70), (14, 15, 16)])
+@pytest.mark.parametrize("shape", [(60, 70), (14, 15, 16), (1, 20, 30)])
 def test_scikit_image_has_the_same_bits(shape: tuple[int, ...], full: bool) -> None:
     graph = pytest.importorskip("skimage.graph")
     cost = noise(shape, np.float64)

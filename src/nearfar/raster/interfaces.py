@@ -13,6 +13,7 @@ import numpy as np
 
 from nearfar.errors import OptionError, UnreachableError, quoted
 from nearfar.raster.raster import Raster
+from nearfar.raster.raster import offsets as offsets_of
 from nearfar.raster.solve import cost_distance as search
 from nearfar.raster.surface import Surface
 
@@ -32,7 +33,7 @@ __all__ = [
     "route_through_array",
 ]
 
-_ROOT, _NONE = 254, 255
+_ROOT = 254
 
 
 class MCP:
@@ -73,7 +74,8 @@ class MCP:
             lengths=self._geometric,
         )
         # Their steps lead from a cell to its neighbour, nearfar's from the neighbour to the cell.
-        self.offsets: NDArray[np.int8] = -self._raster.steps[::-1]
+        steps = offsets_of(array.ndim, self._raster.connectivity)
+        self.offsets: NDArray[np.int8] = -steps[::-1]
         self._surface: Surface | None = None
 
     def find_costs(
@@ -121,9 +123,13 @@ class MCP:
             self._raster, cells, initial=first, targets=ends, limit=max_cumulative_cost
         )
         links = self._surface.links
-        traceback = (len(self.offsets) - 1 - links.astype(np.int16)).astype(np.int16)
-        traceback[links == _ROOT] = -1
-        traceback[links == _NONE] = -2
+        rows = {tuple(step): i for i, step in enumerate((-self.offsets).tolist())}
+        code = np.full(256, -2, dtype=np.int16)
+        code[_ROOT] = -1
+        code[: len(self._raster.steps)] = [
+            rows[tuple(step)] for step in self._raster.steps.tolist()
+        ]
+        traceback = code[links]
         return self._surface.distances, traceback
 
     def traceback(self, end: Sequence[int]) -> list[tuple[int, ...]]:
