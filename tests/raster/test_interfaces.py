@@ -98,6 +98,12 @@ def test_xarray_spatial_gives_a_labelled_surface() -> None:
     assert got.x.values.tolist() == [0, 3, 6]
     one = interfaces.cost_distance(marks, friction, target_values=[2], max_cost=40, connectivity=4)
     assert one.values[0].tolist() == [36, 31.5, 24]
+    turned = interfaces.cost_distance(marks, friction.transpose("x", "y"))
+    np.testing.assert_array_equal(turned.values, got.values)
+    filled = interfaces.cost_distance(marks.assign_attrs(_FillValue=2), friction)
+    np.testing.assert_array_equal(filled.values, got.values)
+    with pytest.raises(errors.OptionError, match="dimensions y, x"):
+        interfaces.cost_distance(marks.values, friction.values)
     none = interfaces.cost_distance(marks * 0, friction)
     assert np.isnan(none.values).all()
 

@@ -231,10 +231,14 @@ def cost_distance(
     Raises
     ------
     OptionError
-        If the shapes differ.
+        If shapes or names of dimensions differ.
     """
-    if raster.shape != friction.shape or set(raster.dims) != {x, y}:
+    both = [getattr(array, "dims", ()) for array in (raster, friction)]
+    if any(len(dims) != 2 or set(dims) != {x, y} for dims in both) or any(
+        raster.sizes[axis] != friction.sizes[axis] for axis in (x, y)
+    ):
         raise OptionError(f"raster and friction need the same shape and dimensions {y}, {x}")
+    friction = friction.transpose(*raster.dims)
     marks = np.asarray(raster.data, dtype=np.float64)
     wanted = np.isin(marks, list(target_values)) if len(target_values) else marks != 0
     values = np.asarray(friction.data, dtype=np.float32)
@@ -244,7 +248,8 @@ def cost_distance(
         return raster.copy(data=np.full(raster.shape, np.nan, dtype=np.float32))
     labelled = raster.copy(data=np.where(open_, values, np.float32(np.nan)))
     limit = None if max_cost == np.inf else max_cost
-    surface = search(labelled, sources, connectivity=connectivity, limit=limit)
+    # A mark of missing data among the attributes is one of `raster`, not of costs.
+    surface = search(labelled, sources, connectivity=connectivity, limit=limit, no_data=np.nan)
     return surface.to_xarray()
 
 
