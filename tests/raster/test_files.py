@@ -154,6 +154,25 @@ def test_what_cannot_be_read_or_written(tmp_path: Path) -> None:
         landscape(1, 5)
 
 
+def test_barriers_do_not_flatten_the_relief(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    from nearfar.raster import picture
+
+    shaded: list[np.ndarray] = []
+    original = picture._shaded
+
+    def shade(heights: np.ndarray, *rest: object) -> np.ndarray:
+        shaded.append(heights)
+        return original(heights, *rest)
+
+    monkeypatch.setattr(picture, "_shaded", shade)
+    cost = np.array([[1, 2, -9999], [1, 3, 1]])
+    draw_surface(cost_distance(cost, (0, 0), no_data=-9999), tmp_path / "a.png")
+    np.testing.assert_array_equal(shaded[0], [[1, 2, np.nan], [1, 3, 1]])
+
+
 def test_landscapes_are_the_same_every_time() -> None:
     hills = landscape(60, 50, seed=4)
     np.testing.assert_array_equal(hills, landscape(60, 50, seed=4))
