@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import GraphError, quoted
-from nearfar.graph.build import HostArrays
+from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_edges, edge_positions, tails_of
@@ -51,8 +51,11 @@ def without_edges(
     heads = prepared.indices[edges]
     low = np.unique(np.minimum(tree.label[tails_of(prepared, edges)], tree.label[heads]))
     low = low.astype(np.int64)
-    indices, attributes, symmetric = closed_edges(prepared, edges)
-    arrays = HostArrays(prepared.indptr, frozen(indices), prepared.weights, prepared._arrays.scan)
+    indices, weights, attributes, symmetric = closed_edges(prepared, edges)
+    checked: Any = (weights, prepared._arrays.scan)
+    if weights is not None and weights is not prepared.weights:
+        checked = checked_weights(frozen(weights), prepared.n_edges)
+    arrays = HostArrays(prepared.indptr, frozen(indices), *checked)
     graph = prepared._with_arrays(arrays, attributes=attributes, directed=not symmetric)
     # The entries of an edge stand with its lower label, and there are few of those.
     count = arcs.edge_first[low + 1] - arcs.edge_first[low]
