@@ -139,6 +139,7 @@ def test_a_table_for_both() -> None:
         ({"factor": {0: "slow"}}, "at least 0"),
         ({"factor": [(0, 1.5), ([0, 1], 2)]}, "edge 0 has two factors"),
         ({"factor": [3]}, "give .edges, number."),
+        ({"factor": 3}, "give a mapping"),
         ({"factor": {0: 1e12}}, "does not fit int32"),
     ],
 )

@@ -70,7 +70,12 @@ def changes_of(
     prepared: Prepared, factor: Mapping[Any, float] | Sequence[tuple[Any, float]]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the edges that a factor is given for, and their new weights."""
-    pairs = list(factor.items()) if hasattr(factor, "items") else list(factor)
+    try:
+        pairs = list(factor.items()) if hasattr(factor, "items") else list(factor)
+    except TypeError:
+        raise GraphError(
+            f"factor is {quoted(factor)}: give a mapping from edges to numbers"
+        ) from None
     edges, factors = [np.empty(0, np.int64)], [np.empty(0)]
     for pair in pairs:
         if not hasattr(pair, "__len__") or len(pair) != 2:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar.errors import GraphError
+from nearfar.graph.given import as_numpy
 from nearfar.graph.slots import Slot
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def route_points(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def edge_positions(graph: Graph, edges: Any) -> NDArray[np.int64]:
     """Check the positions of edges and return them sorted and distinct."""
-    at = np.atleast_1d(np.asarray(edges))
+    at = np.atleast_1d(as_numpy(edges, "edges"))
     if at.ndim != 1 or (at.size and at.dtype.kind not in "iu"):
         raise GraphError(
             f"edges has shape {at.shape} and dtype {at.dtype}: give positions of edges"
