@@ -253,6 +253,8 @@ def test_the_command_walks_over_terrain(tmp_path: Path) -> None:
         (("a.npy", "--from", "one.geojson"), "no x and y"),
         (("a.npy", "--from", "0,0", "--connectivity", "7"), "--connectivity"),
         (("a.npy", "--from", "0,0", "-o", "none/b.npy"), "none"),
+        (("none.npy", "--from", "0,0", "-o", "b.txt"), "--output is 'b.txt': end it in .tif"),
+        (("none.npy", "--from", "0,0", "--plot", "b.gif"), "--plot is 'b.gif': end it in .png"),
     ],
 )
 def test_the_command_says_what_is_wrong(
