@@ -264,8 +264,6 @@ def write_raster(
         profile["nodata"] = float("nan")
     if place is not None:
         profile |= {"transform": place.transform, "crs": place.crs}
-    if not os.path.isdir(os.path.dirname(name) or "."):
-        raise FileNotFoundError(2, "No such file or directory", name)
     with warnings.catch_warnings():
         # A surface without a place is no mistake.
         warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
