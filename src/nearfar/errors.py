@@ -280,7 +280,7 @@ class OutOfMemoryError(NearfarError, MemoryError):
 
 
 class DistanceOverflowError(NearfarError, OverflowError):
-    """Error for a distance that does not fit 64 bits."""
+    """Error for a distance that does not fit 64 bits, or floats of 32 where those were given."""
 
 
 class UnreachableError(NearfarError, ValueError):

@@ -191,6 +191,40 @@ def test_integers_widen_where_a_sum_does_not_fit() -> None:
     assert cost_distance(cost.astype(np.uint8), (0, 0)).distances.dtype == np.float64
 
 
+@pytest.mark.parametrize(
+    ("cost", "options", "way"),
+    [
+        (np.array([[1, 2**62, 2**62]]), {"step": "enter", "lengths": False}, "scale the costs"),
+        (np.full((1, 4), 3e38, np.float32), {"step": "enter"}, "give dtype='float64'"),
+        (np.full((2, 4), 1e308), {}, "scale the costs"),
+        (np.ones((1, 4), np.float32), {"cell_size": 2e38}, "give dtype='float64'"),
+        (
+            np.ones((1, 3), np.float32),
+            {"initial": 3.4e38, "cell_size": 1e37},
+            "give dtype='float64'",
+        ),
+    ],
+)
+def test_distances_that_do_not_fit_are_an_error(
+    cost: np.ndarray, options: dict[str, Any], way: str
+) -> None:
+    with pytest.raises(errors.DistanceOverflowError, match=rf"cell \(0, \d\) does not fit.*{way}"):
+        cost_distance(cost, (0, 0), **options)
+    near = {**options, "targets": [(0, 0)]}
+    assert cost_distance(cost, (0, 0), **near).reachable.sum() == 1
+    assert cost_distance(cost, (0, 0), **options, limit=1).reachable.sum() <= 1
+    if cost.dtype == np.float32:
+        options = {**options, "dtype": np.float64}
+        assert cost_distance(cost, (0, 0), **options).reachable.all()
+
+
+def test_great_costs_that_fit_are_no_error() -> None:
+    cost = np.array([[1e308, np.inf, 1], [1e300, 1, 1]])
+    surface = cost_distance(cost, (1, 1))
+    assert surface.reachable.sum() == 5
+    surface.verify()
+
+
 def test_input_is_not_copied_where_it_need_not_be(tmp_path: Any) -> None:
     cost = np.lib.format.open_memmap(tmp_path / "cost.npy", "w+", np.float32, (80, 90))
     cost[:] = 2

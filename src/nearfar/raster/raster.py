@@ -60,8 +60,9 @@ class Raster:
     lengths : bool
         False counts every step, diagonal ones too, as length 1.
     no_data : number or None
-        A cost that marks barriers, besides NaN and infinity; by default the attribute
-        ``_FillValue`` of a ``DataArray``, which marks cells without elevation too.
+        A cost that marks barriers, besides NaN, infinity and the maximum of int32 and int64; by
+        default the attribute ``_FillValue`` of a ``DataArray``, which marks cells without elevation
+        too.
     negative : {"error", "barrier"}
         Meaning of a negative cost.
     elevation : array or None
@@ -365,12 +366,17 @@ class Raster:
         offsets[:, 3 - self.ndim :] = self.steps
         ones = np.ones(len(lengths), dtype=kind)
         floats = self.dtype.kind == "f"
+        with np.errstate(over="ignore"):  # of cells that are very large or small
+            factors, inverses = (
+                values.astype(self.dtype) if floats else ones
+                for values in (counted * half, 1.0 / lengths)
+            )
         return {
             "shape": (1,) * (3 - self.ndim) + self.shape,
             "rule": self._rule(),
             "offsets": offsets,
-            "factors": (counted * half).astype(self.dtype) if floats else ones,
-            "inverses": (1.0 / lengths).astype(self.dtype) if floats else ones,
+            "factors": factors,
+            "inverses": inverses,
             "elevation": self.elevation,
             "table": None if self.slope is None else self.slope.in_dtype(self.dtype),
             "no_data": _no_data_in(self.no_data, self.dtype),
@@ -393,6 +399,31 @@ class Raster:
         made = copy.copy(self)
         made.device_cost, made._host_cost = None, cost
         made.no_data, made._scanned = None, None
+        return made
+
+    def _greatest_step(self) -> float:
+        """Return a bound on the cost of a step that is not impassable."""
+        given = self._describe_steps(self.dtype)
+        factor = 1.0
+        if given["table"] is not None:
+            values = given["table"][0]
+            factor = float(values[np.isfinite(values)].max(initial=0))
+        cells = 1 if self.step == "enter" else 2
+        return cells * float(self.greatest_cost) * float(given["factors"].max()) * factor
+
+    def _scaled(self) -> Raster:
+        """Return a raster of float64 with the same passable steps, whose distances are finite."""
+        cost = self.cost.astype(np.float64)
+        barriers = ~(cost >= 0)
+        if self.no_data is not None:
+            barriers |= self.cost == self.no_data
+        if self.dtype.kind == "i":
+            barriers |= self.cost == unreached_value(self.dtype)
+        cost *= 2.0**-300
+        cost[barriers] = np.inf
+        made = self._with_cost(cost)
+        if self.elevation is not None:
+            made.elevation = self.elevation.astype(np.float64)
         return made
 
     def is_barrier(self, cell: int) -> bool:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, OutOfMemoryError, VertexError, keyword, quoted
+from nearfar.errors import (
+    DistanceOverflowError,
+    OptionError,
+    OutOfMemoryError,
+    VertexError,
+    keyword,
+    quoted,
+)
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import check_kind, check_limit
 from nearfar.raster.raster import Raster
@@ -95,6 +102,8 @@ def cost_distance(
         As :class:`Raster`.
     OutOfMemoryError
         If the distances do not fit, before they are made.
+    DistanceOverflowError
+        If a distance is too large for floats or int64.
     VariantUnavailable
         If there is no CUDA device and one is asked for.
 
@@ -157,6 +166,8 @@ def cost_distance(
         )
         if place is not None and distances is not place:
             raise OptionError("distances do not fit int32: give dtype='int64', and out in it")
+    if bound is None:
+        _refuse_overflow(grid, distances, starts, begin, ends, threads)
     counters["seconds"] = time.perf_counter() - began
     counters["barriers"] = grid.n_barriers
     if begin is not None:
@@ -387,6 +398,29 @@ def _widened(
     wide, counters = _search(grid, np.dtype(np.int64), *given)
     needs = ((wide >= top) & (wide != np.iinfo(np.int64).max)).any()
     return (wide if needs else distances), counters
+
+
+def _refuse_overflow(
+    grid: Raster,
+    distances: NDArray[Any],
+    starts: NDArray[np.int64],
+    initial: NDArray[Any] | None,
+    ends: NDArray[np.int64],
+    threads: int,
+) -> None:
+    """Raise if a cell is unreached only because its distance does not fit the dtype."""
+    dtype = distances.dtype
+    longest = grid._greatest_step() * grid.n_vertices
+    longest += 0.0 if initial is None else float(initial.max())
+    if longest < float(np.iinfo(dtype).max if dtype.kind == "i" else np.finfo(dtype).max):
+        return
+    passable, _ = _search(grid._scaled(), np.dtype(np.float64), starts, None, None, ends, threads)
+    lost = np.isfinite(passable) & (to_host(distances) == unreached_value(dtype))
+    which = np.flatnonzero(lost) if not ends.size else ends[lost.reshape(-1)[ends]]
+    if len(which):
+        cell = tuple(int(i) for i in np.unravel_index(which[0], grid.shape))
+        way = "give dtype='float64'" if dtype == np.float32 else "scale the costs down"
+        raise DistanceOverflowError(f"the distance of cell {cell} does not fit {dtype}: {way}")
 
 
 def _in(row: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
