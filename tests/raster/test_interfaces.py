@@ -119,6 +119,11 @@ def test_data_arrays_give_the_cell_size_and_keep_their_coordinates() -> None:
     assert surface.distances[1, 0] == 20
     labelled = surface.to_xarray()
     assert labelled.sel(lat=60, lon=0) == 20
+    stored = cost.assign_attrs(_FillValue=-9, scale_factor=2.0, crs="EPSG:4326")
+    stored.encoding = {"dtype": "uint8", "_FillValue": 255, "grid_mapping": "spatial_ref"}
+    written = cost_distance(stored, (0, 0)).to_xarray()
+    assert written.attrs == {"crs": "EPSG:4326"}
+    assert written.encoding == {"grid_mapping": "spatial_ref"}
     assert raster.cells_at([(3.2, 61)]).tolist() == [[1, 3]]
     assert raster.points_of([(1, 3)]).tolist() == [[3, 60]]
     with pytest.raises(errors.VertexError, match="outside"):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Surface"]
 
+#: Attributes that say how the numbers of a file are stored, which distances are not.
+_OF_THE_FILE = ("_FillValue", "missing_value", "scale_factor", "add_offset")
 _NONE = 255
 _ROOT = 254
 _BROKEN = {
@@ -220,7 +222,8 @@ class Surface:
         -------
         xarray.DataArray
             NaN where no source leads; coordinates, dimensions and attributes such as the
-            coordinate system as the cost or the elevation had them.
+            coordinate system as the cost or the elevation had them, without the attributes and the
+            encoding that say how numbers are stored in a file.
 
         Raises
         ------
@@ -230,7 +233,11 @@ class Surface:
         labels = self.raster._labels
         if labels is None:
             raise GraphError("the raster was not made of a DataArray: use distances")
-        return labels.copy(data=self.as_floats())
+        made = labels.copy(data=self.as_floats())
+        for name in _OF_THE_FILE:
+            made.attrs.pop(name, None)
+        made.encoding = {k: v for k, v in labels.encoding.items() if k == "grid_mapping"}
+        return made
 
     def as_floats(self) -> NDArray[Any]:
         """Return the distances with NaN for unreached cells, as for files and pictures."""
