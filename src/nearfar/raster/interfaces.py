@@ -15,7 +15,7 @@ from nearfar.errors import OptionError, UnreachableError, quoted
 from nearfar.raster.raster import Raster
 from nearfar.raster.raster import offsets as offsets_of
 from nearfar.raster.solve import cost_distance as search
-from nearfar.raster.surface import Surface
+from nearfar.raster.surface import Surface, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -245,11 +245,10 @@ def cost_distance(
     open_ = np.isfinite(values) & (values > 0)
     sources = wanted & np.isfinite(marks) & open_
     if not sources.any():
-        return raster.copy(data=np.full(raster.shape, np.nan, dtype=np.float32))
-    labelled = raster.copy(data=np.where(open_, values, np.float32(np.nan)))
+        return labelled(raster, np.full(raster.shape, np.nan, dtype=np.float32))
+    cost = labelled(raster, np.where(open_, values, np.float32(np.nan)))
     limit = None if max_cost == np.inf else max_cost
-    # A mark of missing data among the attributes is one of `raster`, not of costs.
-    surface = search(labelled, sources, connectivity=connectivity, limit=limit, no_data=np.nan)
+    surface = search(cost, sources, connectivity=connectivity, limit=limit)
     return surface.to_xarray()
 
 

@@ -24,7 +24,6 @@ __all__ = ["Surface"]
 
 #: Attributes that say how the numbers of a file are stored, which distances are not.
 _OF_THE_FILE = ("_FillValue", "missing_value", "scale_factor", "add_offset")
-_NONE = 255
 _ROOT = 254
 _BROKEN = {
     "source": "source {v} has distance {dv}, above its initial cost",
@@ -33,6 +32,15 @@ _BROKEN = {
     "one",
     "unlinked": "cell {v} has distance {dv}, but no tight step leads to it",
 }
+
+
+def labelled(like: Any, values: NDArray[Any]) -> Any:
+    """Return a DataArray of values with the coordinates and attributes of another one."""
+    made = like.copy(data=values)
+    for name in _OF_THE_FILE:
+        made.attrs.pop(name, None)
+    made.encoding = {k: v for k, v in like.encoding.items() if k == "grid_mapping"}
+    return made
 
 
 @dataclass(repr=False, eq=False)
@@ -233,11 +241,7 @@ class Surface:
         labels = self.raster._labels
         if labels is None:
             raise GraphError("the raster was not made of a DataArray: use distances")
-        made = labels.copy(data=self.as_floats())
-        for name in _OF_THE_FILE:
-            made.attrs.pop(name, None)
-        made.encoding = {k: v for k, v in labels.encoding.items() if k == "grid_mapping"}
-        return made
+        return labelled(labels, self.as_floats())
 
     def as_floats(self) -> NDArray[Any]:
         """Return the distances with NaN for unreached cells, as for files and pictures."""
