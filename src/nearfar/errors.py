@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ def quoted(token: Any) -> str:
     """Quote input of a file or a caller on one line: ``repr`` of at most 80 characters."""
     if isinstance(token, int) and token.bit_length() > _BITS:  # Python refuses to print some
         return f"an integer of {token.bit_length()} bits"
+    with contextlib.suppress(Exception):  # of a foreign class
+        if token.shape == ():
+            token = token.item()  # of NumPy, whose repr names the type too
     if isinstance(token, (str, bytes)):
         shown = repr(token[:_QUOTED])
         return shown + "..." if len(token) > _QUOTED else shown
