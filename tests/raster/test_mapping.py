@@ -50,6 +50,15 @@ def test_out_is_an_array_of_the_same_form() -> None:
         )
 
 
+def test_out_must_not_hold_what_is_read() -> None:
+    room = np.ones((7, 5))
+    for out in (room[:5], room[2:]):
+        with pytest.raises(OptionError, match="out holds the costs"):
+            cost_distance(room[:5], (0, 0), out=out)
+        with pytest.raises(OptionError, match="out holds the elevation"):
+            cost_distance(None, (0, 0), elevation=room[:5], out=out)
+
+
 def test_zarr_and_dask_arrays(tmp_path: Path) -> None:
     dask_array = pytest.importorskip("dask.array")
     zarr = pytest.importorskip("zarr")
