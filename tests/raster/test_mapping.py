@@ -53,9 +53,9 @@ def test_out_is_an_array_of_the_same_form() -> None:
 def test_out_must_not_hold_what_is_read() -> None:
     room = np.ones((7, 5))
     for out in (room[:5], room[2:]):
-        with pytest.raises(OptionError, match="out holds the costs"):
+        with pytest.raises(OptionError, match="out shares memory with the costs"):
             cost_distance(room[:5], (0, 0), out=out)
-        with pytest.raises(OptionError, match="out holds the elevation"):
+        with pytest.raises(OptionError, match="out shares memory with the elev"):
             cost_distance(None, (0, 0), elevation=room[:5], out=out)
 
 

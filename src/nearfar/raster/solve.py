@@ -371,7 +371,7 @@ def _place(out: Any, grid: Raster) -> NDArray[Any]:
         raise OptionError(f"out: give a writable, contiguous array of {size} {grid.dtype}")
     for name, given in (("costs", grid._host_cost), ("elevation", grid.elevation)):
         if given is not None and np.may_share_memory(out, given):
-            raise OptionError(f"out holds the {name}, which are read until the end: give another")
+            raise OptionError(f"out shares memory with the {name}: give another array")
     return out
 
 
