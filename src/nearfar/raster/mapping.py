@@ -33,7 +33,8 @@ def map_array(
     Parameters
     ----------
     source : array, or path of a GeoTIFF
-        Whatever has a shape and a dtype and can be sliced: Zarr, dask, HDF5, a memory map.
+        Whatever has a shape and a dtype and can be sliced: Zarr, dask, HDF5, a memory map. Of a
+        GeoTIFF the numbers as stored: name its ``no_data`` to the :class:`Raster`.
     path : str or path
         Ending in ``.npy``; the file appears once it is whole.
     dtype : dtype or None
