@@ -80,6 +80,8 @@ class Unprintable:
         (np.zeros((2, 2)), "array([[0., 0.], [0., 0.]])"),
         pytest.param(10**5000, "an integer of 16610 bits", id="long"),  # str() refuses
         (Unprintable(), "<Unprintable>"),
+        (np.int64(7), "7"),
+        (np.str_("x"), "'x'"),
     ],
 )
 def test_quoted(token: object, shown: str) -> None:

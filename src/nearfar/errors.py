@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ def quoted(token: Any) -> str:
     """Quote input of a file or a caller on one line: ``repr`` of at most 80 characters."""
     if isinstance(token, int) and token.bit_length() > _BITS:  # Python refuses to print some
         return f"an integer of {token.bit_length()} bits"
+    with contextlib.suppress(Exception):  # of a foreign class
+        if token.shape == ():
+            token = token.item()  # of NumPy, whose repr names the type too
     if isinstance(token, (str, bytes)):
         shown = repr(token[:_QUOTED])
         return shown + "..." if len(token) > _QUOTED else shown
@@ -281,7 +285,7 @@ class OutOfMemoryError(NearfarError, MemoryError):
 
 
 class DistanceOverflowError(NearfarError, OverflowError):
-    """Error for a distance that does not fit 64 bits."""
+    """Error for a distance that does not fit 64 bits, or floats of 32 where those were given."""
 
 
 class UnreachableError(NearfarError, ValueError):

@@ -249,6 +249,8 @@ def test_files(street: Graph, tmp_path: Path) -> None:
     table = geopandas.read_file(tmp_path / "i.gpkg")
     assert table["limit"].tolist() == [150, 50]
     assert table.crs.to_epsg() == 4326
+    with pytest.raises(FileNotFoundError):
+        write_geography(isochrones(paths, [50]), tmp_path / "none" / "i.gpkg")
     write_geography(routes(paths, ["c"]), tmp_path / "r.gpkg")
     assert json.loads(geopandas.read_file(tmp_path / "r.gpkg")["vertices"][0]) == ["a", "b", "c"]
 

@@ -194,6 +194,8 @@ def test_map_needs_coordinates_and_edges(tmp_path: Path) -> None:
             draw_isochrones(nearfar.sssp(plain, 0), tmp_path / "m.png")
     with pytest.raises(GraphError, match="nothing to draw"):
         draw_isochrones(nearfar.sssp(town(), 0, limit=0), tmp_path / "m.png")
+    with pytest.raises(OptionError, match=r"end it in \.png, \.svg or \.pdf"):
+        draw_isochrones(nearfar.sssp(town(), 0), tmp_path / "m.txt")
     assert not (tmp_path / "m.png").exists()
 
 

@@ -131,7 +131,8 @@ def test_bad_tables(town: Path, tmp_path: Path) -> None:
     north = "lon,lat\n25,60.1\n25,north\n"
     assert "bad.csv, line 3: lat is 'north': give a finite number" in told(north)
     assert "bad.csv, line 1: no column 'street'" in told("lon,lat\n25,60.1\n", "--id", "street")
-    assert "swap them" in told("lon,lat\n60.1,25\n")
+    assert "origins, row 1: place 0" in (swapped := told("lon,lat\n60.1,25\n"))
+    assert "swap them" in swapped
     call = ("table", town / "town.nfg", "--quiet")
     empty = tmp_path / "empty.csv"
     empty.write_text("lon,lat\n")
@@ -141,6 +142,12 @@ def test_bad_tables(town: Path, tmp_path: Path) -> None:
     assert "ends in .csv or .parquet" in fail(
         Exit.USAGE, *call, town / "town.nfg", town / "clinics.csv"
     )
+    # Before the graph is read.
+    names = ("none.nfg", "a.csv", "b.csv", "-o")
+    assert "end it in .csv, .npy" in fail(Exit.USAGE, "table", *names, "t.xlsx")
+    for command in ("table", "catchment"):
+        missing = tmp_path / "none" / "t.csv"
+        assert "does not exist" in fail(Exit.USAGE, command, *names, missing)
 
 
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:

@@ -121,6 +121,10 @@ def test_foreign_files_and_versions(saved: tuple[Prepared, Path], tmp_path: Path
     other.write_bytes(b"PK\x03\x04" + b"\0" * 100)
     with pytest.raises(GraphFormatError, match="not a prepared graph"):
         nearfar.load(other)
+    labels = tmp_path / "labels.nfp"
+    saved[0].label().save(labels)
+    with pytest.raises(GraphFormatError, match=r"holds labels: Prepared\.read_labels"):
+        nearfar.load(labels)
     with pytest.raises(FileNotFoundError):
         nearfar.load(tmp_path / "missing.nfp")
     for wrong in ("a.npz", "a"):

@@ -446,6 +446,14 @@ def test_update_recomputes_little_and_refuses_nonsense() -> None:
         prepared.update([1], [2**40])
     with pytest.raises(nearfar.GraphError, match="one weight per edge"):
         prepared.update([1, 2], [3])
+    with pytest.raises(nearfar.GraphError, match="give numbers"):
+        prepared.update([1], ["a"])
+    masked = np.ma.masked_equal(graph.weights, graph.weights[3])
+    for refused in (lambda: prepared.update([3], masked[[3]]), lambda: prepared.reweight(masked)):
+        with pytest.raises(nearfar.GraphError, match="masked entries"):
+            refused()
+    with pytest.raises(nearfar.GraphError, match="cannot be read as an array"):
+        prepared.reweight([1, [2]])  # type: ignore[list-item]
     with pytest.raises(NegativeCycleError):
         prepared.update([1], [-(10**6)])
 

@@ -52,6 +52,18 @@ def test_a_closed_edge_is_gone(dtype: str, seed: int, perfect: bool) -> None:
         assert np.array_equal(nearfar.all_pairs(again), want)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_a_closed_edge_of_negative_weight_is_no_cycle(dtype: str) -> None:
+    weights = np.array([5, -4, 3, 2], dtype=dtype)
+    g = nearfar.Graph.from_edges([0, 1, 0, 2], [1, 2, 2, 3], weights)
+    closed = g.edges_between(1, 2)
+    for shut in (g.without_edges(closed), nearfar.prepare(g, force=True).without_edges(closed)):
+        assert nearfar.distances(shut, [0]).tolist() == [[0, 5, 3, 5]]
+        assert shut.n_negative == 0
+        shut.without_edges(closed)
+    assert g.n_negative == 1
+
+
 def test_undirected_graphs_stay_so_where_both_directions_close() -> None:
     g = nearfar.Graph.from_edges([0, 1, 2], [1, 2, 0], [4, 5, 6], directed=False)
     both = np.concatenate([g.edges_between(0, 1), g.edges_between(1, 0)])
@@ -129,6 +141,7 @@ def test_a_table_for_both() -> None:
         ({"factor": {0: "slow"}}, "at least 0"),
         ({"factor": [(0, 1.5), ([0, 1], 2)]}, "edge 0 has two factors"),
         ({"factor": [3]}, "give .edges, number."),
+        ({"factor": 3}, "give a mapping"),
         ({"factor": {0: 1e12}}, "does not fit int32"),
     ],
 )

@@ -21,6 +21,7 @@ SHAPES = [
     ((65, 1), (16,)),
     ((20, 35, 33), (6, 18, 26)),
     ((3, 40, 5), (26,)),
+    ((1, 70, 66), (6, 18, 26)),
 ]
 CASES = [(shape, connectivity) for shape, all_ in SHAPES for connectivity in all_]
 KINDS: dict[str, dict[str, Any]] = {
@@ -191,6 +192,40 @@ def test_integers_widen_where_a_sum_does_not_fit() -> None:
     assert cost_distance(cost.astype(np.uint8), (0, 0)).distances.dtype == np.float64
 
 
+@pytest.mark.parametrize(
+    ("cost", "options", "way"),
+    [
+        (np.array([[1, 2**62, 2**62]]), {"step": "enter", "lengths": False}, "scale the costs"),
+        (np.full((1, 4), 3e38, np.float32), {"step": "enter"}, "give dtype='float64'"),
+        (np.full((2, 4), 1e308), {}, "scale the costs"),
+        (np.ones((1, 4), np.float32), {"cell_size": 2e38}, "give dtype='float64'"),
+        (
+            np.ones((1, 3), np.float32),
+            {"initial": 3.4e38, "cell_size": 1e37},
+            "give dtype='float64'",
+        ),
+    ],
+)
+def test_distances_that_do_not_fit_are_an_error(
+    cost: np.ndarray, options: dict[str, Any], way: str
+) -> None:
+    with pytest.raises(errors.DistanceOverflowError, match=rf"cell \(0, \d\) does not fit.*{way}"):
+        cost_distance(cost, (0, 0), **options)
+    near = {**options, "targets": [(0, 0)]}
+    assert cost_distance(cost, (0, 0), **near).reachable.sum() == 1
+    assert cost_distance(cost, (0, 0), **options, limit=1).reachable.sum() <= 1
+    if cost.dtype == np.float32:
+        options = {**options, "dtype": np.float64}
+        assert cost_distance(cost, (0, 0), **options).reachable.all()
+
+
+def test_great_costs_that_fit_are_no_error() -> None:
+    cost = np.array([[1e308, np.inf, 1], [1e300, 1, 1]])
+    surface = cost_distance(cost, (1, 1))
+    assert surface.reachable.sum() == 5
+    surface.verify()
+
+
 def test_input_is_not_copied_where_it_need_not_be(tmp_path: Any) -> None:
     cost = np.lib.format.open_memmap(tmp_path / "cost.npy", "w+", np.float32, (80, 90))
     cost[:] = 2
@@ -206,6 +241,28 @@ def test_masked_entries_are_barriers() -> None:
     raster = Raster(cost)
     assert raster.n_barriers == 1
     assert cost_distance(raster, (0, 0)).distances[0, 2] == pytest.approx(2 * 2**0.5)
+
+
+def test_costs_and_marks_survive_another_dtype() -> None:
+    steps: dict[str, Any] = {"step": "enter", "lengths": False}
+    big = 2**33 + 5  # 5 in 32 bits
+    for costs, dtype in (([[1, big]], np.int32), ([[1, 1e300]], np.float32)):
+        options = steps if dtype is np.int32 else {}
+        with pytest.raises(errors.GraphError, match="does not fit"):
+            cost_distance(np.array(costs), (0, 0), dtype=dtype, **options)
+        mark = costs[0][1]
+        marked = cost_distance(np.array(costs), (0, 0), dtype=dtype, no_data=mark, **options)
+        assert marked.reachable.tolist() == [[True, False]]
+    # As written in float16, and where another cost rounds to the mark.
+    half = np.array([[1, -9999, 1]], dtype=np.float16)
+    assert Raster(half, no_data=-9999).n_barriers == 1
+    near = Raster(np.array([[77 + 1e-9, 77.0]]), dtype=np.float32, no_data=77)
+    assert near.n_barriers == 1
+    assert (
+        Raster(np.array([[1, 2**64 - 1]], dtype=np.uint64), no_data=2**64 - 1, **steps).n_barriers
+        == 1
+    )
+    assert Raster(np.ones((1, 2), int), no_data=np.inf, **steps).n_barriers == 0
 
 
 def test_a_proof_finds_each_flaw() -> None:
@@ -267,12 +324,15 @@ GOOD = np.ones((4, 5))
         (lambda: Raster(np.array([[1.0, -2.0]])), errors.NegativeWeightError, r"cell \(0, 1\)"),
         (lambda: Raster(np.ones(3)), errors.GraphError, "2 or 3 dimensions"),
         (lambda: Raster(np.ones((0, 3))), errors.GraphError, "2 or 3 dimensions"),
+        (lambda: Raster([[1, 2], [3]]), errors.GraphError, "cannot be read as an array"),
         (lambda: Raster(GOOD.astype(complex)), errors.GraphError, "numbers"),
         (lambda: Raster(GOOD, connectivity=26), errors.OptionError, "4, 8, 16"),
         (lambda: Raster(GOOD, step="most"), errors.OptionError, "'mean' or 'enter'"),
         (lambda: Raster(GOOD, cell_size=0), errors.OptionError, "cell_size"),
         (lambda: Raster(GOOD, cell_size=(1, 2, 3)), errors.OptionError, "cell_size"),
         (lambda: Raster(GOOD, negative="no"), errors.OptionError, "negative"),
+        (lambda: Raster(GOOD, step=["mean"]), errors.OptionError, "'mean' or 'enter'"),
+        (lambda: Raster(GOOD, no_data="x"), errors.OptionError, "no_data"),
         (lambda: Raster(GOOD, dtype=np.int32), errors.OptionError, "lengths=False"),
         (lambda: Raster(GOOD, dtype="complex64"), errors.OptionError, "dtype"),
         (lambda: Raster(GOOD, slope=hiking()), errors.OptionError, "elevation"),
@@ -293,6 +353,13 @@ GOOD = np.ones((4, 5))
         (lambda: cost_distance(GOOD, (0, 0), limit=-1), errors.OptionError, "limit"),
         (lambda: cost_distance(GOOD, (0, 0), initial=[1, 2]), errors.OptionError, "initial"),
         (lambda: cost_distance(GOOD, (0, 0), initial=[-1]), errors.OptionError, "initial"),
+        (
+            lambda: cost_distance(GOOD.astype("f4"), (0, 0), initial=1e300),
+            errors.OptionError,
+            "does not fit",
+        ),
+        (lambda: cost_distance(GOOD, (0, 0)).distance_to((0, 1.7)), errors.VertexError, "cell is"),
+        (lambda: cost_distance(GOOD, (0, 0)).path_to([(0, 0), (1, 1)]), errors.VertexError, "one"),
         (lambda: cost_distance(GOOD, (0, 0), device="tpu"), errors.OptionError, "device"),
         (lambda: cost_distance(GOOD, (0, 0), targets=[(9, 9)]), errors.VertexError, "target"),
         (lambda: cost_distance(GOOD, (0, 0), sampling=2), errors.OptionError, "sampling"),
@@ -319,7 +386,9 @@ def test_unreached_targets_say_so() -> None:
     )
 
 
-@pytest.mark.parametrize("shape", [(1, 130), (130, 1), (3, 1, 40), (40, 1, 1), (128, 128)])
+@pytest.mark.parametrize(
+    "shape", [(1, 130), (130, 1), (3, 1, 40), (40, 1, 1), (1, 2, 40), (128, 128)]
+)
 def test_a_source_at_the_border_of_a_tile(shape: tuple[int, ...]) -> None:
     raster = Raster(np.ones(shape, dtype=np.float32))
     for at in (15, 16, 31, 32, 63, 64):

@@ -62,6 +62,42 @@ def test_a_band_is_mapped_by_blocks(tiff: Path, tmp_path: Path) -> None:
         map_array(tiff, tmp_path / "b.npy", band=2)
 
 
+def test_turned_scaled_and_masked_bands(tmp_path: Path) -> None:
+    rasterio = pytest.importorskip("rasterio")
+    about = {"driver": "GTiff", "height": 2, "width": 2, "count": 1, "dtype": "int16"}
+    place = rasterio.Affine.translation(100, 200) @ rasterio.Affine.rotation(30)
+    place = place @ rasterio.Affine.scale(10, -20)
+    with rasterio.open(tmp_path / "a.tif", "w", **about, transform=place) as file:
+        file.write(np.full((2, 2), 10, dtype=np.int16), 1)
+        file.scales, file.offsets = (0.5,), (2,)
+        file.write_mask(np.array([[True, False], [True, True]]))
+    raster = read_raster(tmp_path / "a.tif")
+    assert raster.cell_size == pytest.approx((20, 10))
+    np.testing.assert_array_equal(raster.cost, [[7, np.nan], [7, 7]])
+
+
+def test_surfaces_of_data_arrays_keep_their_place(tmp_path: Path) -> None:
+    rasterio = pytest.importorskip("rasterio")
+    xarray = pytest.importorskip("xarray")
+    where = {"y": [95.0, 75, 55], "x": [10.0, 20, 30, 40]}
+    cost = xarray.DataArray(np.ones((3, 4)), dims=("y", "x"), coords=where)
+    wkt = rasterio.crs.CRS.from_epsg(32632).to_wkt()
+    cost = cost.assign_coords(spatial_ref=xarray.DataArray(0, attrs={"crs_wkt": wkt}))
+    raster = Raster(cost)
+    surface = cost_distance(raster, (0, 0))
+    write_raster(surface, tmp_path / "a.tif")
+    back = read_raster(tmp_path / "a.tif")
+    cells = [(0, 0), (2, 3)]
+    assert back.points_of(cells).tolist() == raster.points_of(cells).tolist()
+    assert back.georeference.crs.to_epsg() == 32632
+    write_raster(surface.reachable, tmp_path / "b.tif", like=raster)
+    assert read_raster(tmp_path / "b.tif").cost.tolist() == [[1] * 4] * 3
+    with pytest.raises(errors.OptionError, match=r"shape \(2, 2\)"):
+        write_raster(np.ones((2, 2)), tmp_path / "c.tif", like=raster)
+    with pytest.raises(FileNotFoundError):
+        write_raster(surface, tmp_path / "none" / "c.tif")
+
+
 def test_degrees_get_a_remark(tmp_path: Path) -> None:
     rasterio = pytest.importorskip("rasterio")
     about = {"driver": "GTiff", "height": 3, "width": 4, "count": 1, "dtype": "uint8"}
@@ -90,10 +126,14 @@ def test_what_cannot_be_read_or_written(tmp_path: Path) -> None:
     (tmp_path / "bad.npy").write_bytes(b"no array")
     (tmp_path / "bad.map").write_text("type octile\nheight 2\nwidth 3\nmap\n...\n..\n")
     (tmp_path / "worse.map").write_text("height 2\n")
+    (tmp_path / "cut.map").write_text("type octile\nheight 3\nwidth 3\nmap\n...\n...\n")
+    (tmp_path / "empty.npy").write_bytes(b"")
     for name, words in (
         ("bad.npy", "no array"),
         ("bad.map", "line 6: 2 cells"),
         ("worse.map", "no grid map"),
+        ("cut.map", "2 rows of cells, but the height is '3'"),
+        ("empty.npy", "no array"),
     ):
         with pytest.raises(errors.GraphFormatError, match=words):
             read_raster(tmp_path / name)
@@ -112,6 +152,25 @@ def test_what_cannot_be_read_or_written(tmp_path: Path) -> None:
         draw_surface(cost_distance(np.ones((3, 3)), (0, 0)), tmp_path / "a.gif")
     with pytest.raises(errors.OptionError, match="2 x 2"):
         landscape(1, 5)
+
+
+def test_barriers_do_not_flatten_the_relief(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    from nearfar.raster import picture
+
+    shaded: list[np.ndarray] = []
+    original = picture._shaded
+
+    def shade(heights: np.ndarray, *rest: object) -> np.ndarray:
+        shaded.append(heights)
+        return original(heights, *rest)
+
+    monkeypatch.setattr(picture, "_shaded", shade)
+    cost = np.array([[1, 2, -9999], [1, 3, 1]])
+    draw_surface(cost_distance(cost, (0, 0), no_data=-9999), tmp_path / "a.png")
+    np.testing.assert_array_equal(shaded[0], [[1, 2, np.nan], [1, 3, 1]])
 
 
 def test_landscapes_are_the_same_every_time() -> None:
@@ -194,6 +253,8 @@ def test_the_command_walks_over_terrain(tmp_path: Path) -> None:
         (("a.npy", "--from", "one.geojson"), "no x and y"),
         (("a.npy", "--from", "0,0", "--connectivity", "7"), "--connectivity"),
         (("a.npy", "--from", "0,0", "-o", "none/b.npy"), "none"),
+        (("none.npy", "--from", "0,0", "-o", "b.txt"), "--output is 'b.txt': end it in .tif"),
+        (("none.npy", "--from", "0,0", "--plot", "b.gif"), "--plot is 'b.gif': end it in .png"),
     ],
 )
 def test_the_command_says_what_is_wrong(

@@ -44,7 +44,7 @@ def test_mcp_geometric_and_routes() -> None:
 
 
 @pytest.mark.parametrize("full", [True, False])
-@pytest.mark.parametrize("shape", [(60, 70), (14, 15, 16)])
+@pytest.mark.parametrize("shape", [(60, 70), (14, 15, 16), (1, 20, 30)])
 def test_scikit_image_has_the_same_bits(shape: tuple[int, ...], full: bool) -> None:
     graph = pytest.importorskip("skimage.graph")
     cost = noise(shape, np.float64)
@@ -98,6 +98,12 @@ def test_xarray_spatial_gives_a_labelled_surface() -> None:
     assert got.x.values.tolist() == [0, 3, 6]
     one = interfaces.cost_distance(marks, friction, target_values=[2], max_cost=40, connectivity=4)
     assert one.values[0].tolist() == [36, 31.5, 24]
+    turned = interfaces.cost_distance(marks, friction.transpose("x", "y"))
+    np.testing.assert_array_equal(turned.values, got.values)
+    filled = interfaces.cost_distance(marks.assign_attrs(_FillValue=2), friction)
+    np.testing.assert_array_equal(filled.values, got.values)
+    with pytest.raises(errors.OptionError, match="dimensions y, x"):
+        interfaces.cost_distance(marks.values, friction.values)
     none = interfaces.cost_distance(marks * 0, friction)
     assert np.isnan(none.values).all()
 
@@ -113,12 +119,34 @@ def test_data_arrays_give_the_cell_size_and_keep_their_coordinates() -> None:
     assert surface.distances[1, 0] == 20
     labelled = surface.to_xarray()
     assert labelled.sel(lat=60, lon=0) == 20
+    stored = cost.assign_attrs(_FillValue=-9, scale_factor=2.0, crs="EPSG:4326")
+    stored.encoding = {"dtype": "uint8", "_FillValue": 255, "grid_mapping": "spatial_ref"}
+    written = cost_distance(stored, (0, 0)).to_xarray()
+    assert written.attrs == {"crs": "EPSG:4326"}
+    assert written.encoding == {"grid_mapping": "spatial_ref"}
     assert raster.cells_at([(3.2, 61)]).tolist() == [[1, 3]]
     assert raster.points_of([(1, 3)]).tolist() == [[3, 60]]
     with pytest.raises(errors.VertexError, match="outside"):
         raster.cells_at([(9, 61)])
     with pytest.raises(errors.GraphError, match="DataArray"):
         cost_distance(np.ones((2, 2)), (0, 0)).to_xarray()
+    for point in ((np.nan, 61), (1e300, 61)):
+        with pytest.raises(errors.VertexError, match="outside"):
+            raster.cells_at([point])
+    with pytest.raises(errors.VertexError, match="x and y"):
+        raster.cells_at([(1, 2, 3)])
+    turned = Raster(cost.transpose("lon", "lat"))
+    assert turned.cells_at([(3.2, 61)]).tolist() == [[3, 1]]
+    assert turned.points_of([(3, 1)]).tolist() == [[3, 60]]
+    days = np.array(["2026-01-01", "2026-01-02"], dtype="M8[ns]")
+    assert Raster(cost[:2].assign_coords(lat=days)).cell_size == (1, 1)
+    filled = cost.copy()
+    filled[1, 1] = -9999
+    filled.attrs["_FillValue"] = -9999
+    assert Raster(filled).n_barriers == 1
+    assert Raster(None, elevation=filled).n_barriers == 1
+    with pytest.raises(errors.GraphError, match="cannot be read as an array"):
+        Raster(cost.to_dataset(name="cost"))
     bent = cost.assign_coords(lon=[0, 1, 2, 3, 9])
     with pytest.raises(errors.GraphError, match="equally spaced"):
         Raster(bent)
@@ -163,5 +191,13 @@ def test_the_functions_for_graphs_take_rasters(tmp_path: Any) -> None:
         nearfar.sssp(raster, (25, 30), method="dijkstra")
     with pytest.raises(errors.OptionError, match="reduce"):
         nearfar.distances(raster, [(25, 30)], reduce="sum")
+    for function in (nearfar.sssp, nearfar.distances, nearfar.nearest):
+        with pytest.raises(errors.OptionError, match="weight does not go with a Raster"):
+            function(raster, (25, 30), weight=None)
+    seen: list[tuple[float, float]] = []
+    nearfar.distances(raster, open_[:2], progress=lambda done, all_: seen.append((done, all_)))
+    assert seen == [(1, 2), (2, 2)]
+    with pytest.raises(errors.OptionError, match="stats does not go"):
+        nearfar.distances(raster, open_[:2], stats={})
     with pytest.raises(errors.OptionError, match="another Raster"):
         nearfar.verify(Raster(np.ones((50, 60))), surface)

@@ -50,6 +50,15 @@ def test_out_is_an_array_of_the_same_form() -> None:
         )
 
 
+def test_out_must_not_hold_what_is_read() -> None:
+    room = np.ones((7, 5))
+    for out in (room[:5], room[2:]):
+        with pytest.raises(OptionError, match="out shares memory with the costs"):
+            cost_distance(room[:5], (0, 0), out=out)
+        with pytest.raises(OptionError, match="out shares memory with the elev"):
+            cost_distance(None, (0, 0), elevation=room[:5], out=out)
+
+
 def test_zarr_and_dask_arrays(tmp_path: Path) -> None:
     dask_array = pytest.importorskip("dask.array")
     zarr = pytest.importorskip("zarr")
@@ -78,6 +87,9 @@ def test_blocks_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     mapped = map_array(cost, tmp_path / "c.npy", progress=lambda done, _: seen.append(done))
     np.testing.assert_array_equal(mapped, cost)
     assert seen == [*range(3, 91, 3)]
+    masked = np.ma.masked_equal([[1, 2], [3, 4]], 2)
+    mapped = map_array(masked, tmp_path / "m.npy", dtype=np.float32)
+    np.testing.assert_array_equal(mapped, [[1, np.nan], [3, 4]])
 
 
 def test_what_cannot_be_mapped(tmp_path: Path) -> None:
@@ -85,6 +97,11 @@ def test_what_cannot_be_mapped(tmp_path: Path) -> None:
         map_array(np.ones((2, 2)), tmp_path / "c.bin")
     with pytest.raises(GraphError, match="a shape and a dtype"):
         map_array([1, 2], tmp_path / "c.npy")
+    with pytest.raises(GraphError, match="give numbers"):
+        map_array(np.array([None]), tmp_path / "c.npy")
+    masked = np.ma.masked_equal([[1, 2], [3, 4]], 2)
+    with pytest.raises(GraphError, match="masked entries"):
+        map_array(masked, tmp_path / "c.npy")
     assert not os.listdir(tmp_path)
 
 

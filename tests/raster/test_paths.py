@@ -70,6 +70,22 @@ def test_slopes_and_volumes() -> None:
     assert path_cost(volume, path.cells) == path.cost
 
 
+def test_integers_do_not_wrap() -> None:
+    cost = np.full((5, 6), 2**29, dtype=np.int32)
+    raster = Raster(cost, step="enter", lengths=False)
+    paths = least_cost_paths(raster, [((2, 0), (2, 5))], 3, apart=0)[0]
+    assert [path.cost for path in paths] == [5 * 2**29] * 3
+    assert len({path.cells.tobytes() for path in paths}) == 3
+    assert path_cost(raster, paths[0].cells) == 5 * 2**29
+
+
+def test_corners_that_may_not_be_cut_end_a_path() -> None:
+    cost = np.array([[1, np.nan], [1, 1]])
+    assert path_cost(Raster(cost, cut_corners=False), [(0, 0), (1, 1)]) == np.inf
+    assert path_cost(Raster(cost), [(0, 0), (1, 1)]) == np.sqrt(2)
+    assert path_cost(Raster(cost), []) == 0
+
+
 def test_unreached_targets_have_no_path() -> None:
     cost = np.ones((5, 5))
     cost[2] = np.inf
@@ -81,6 +97,7 @@ def test_bad_input(raster: Raster) -> None:
     for options, text in (
         ({"k": 0}, "k is 0"),
         ({"penalty": 1}, "penalty' is 1|penalty is 1"),
+        ({"penalty": "2"}, "give a finite number"),
         ({"apart": -1}, "give a number of cells"),
     ):
         with pytest.raises(OptionError, match=text):

@@ -164,7 +164,7 @@ def test_memory_for_no_part_is_refused() -> None:
         cost_distance(raster, (25, 30), device="cuda", memory="much")
 
 
-@pytest.mark.parametrize("shape", [(40, 1, 1), (3, 1, 40), (1, 90)])
+@pytest.mark.parametrize("shape", [(40, 1, 1), (3, 1, 40), (1, 4, 40), (1, 90)])
 @pytest.mark.usefixtures("emulated_gpu")
 def test_sources_at_the_border_of_a_tile(shape: tuple[int, ...]) -> None:
     for at in (3, 4, 15, 16, 29, 30):

@@ -309,6 +309,11 @@ def test_no_cluster_at_the_address_and_one_without_workers(client):
         scale.connect("tcp://127.0.0.1:9", timeout=0.2)
     with pytest.raises(ClusterError, match=r"'nonsense' is not the address of a cluster"):
         scale.connect("nonsense")
+    graph = nearfar.Graph.from_edges([0], [1], [3])
+    with pytest.raises(ClusterError, match="client is None: give a distributed"):
+        scale.distances(None, graph, reduce="max")
+    with pytest.raises(OptionError, match="block is 'all': give an integer"):
+        scale.distances(client, graph, reduce="max", block="all")
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty,
         pytest.raises(ClusterError, match="has no workers"),

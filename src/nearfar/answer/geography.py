@@ -25,6 +25,7 @@ from nearfar.graph.geography import EARTH_RADIUS, on_earth
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_of, edge_lines, tails_of
 from nearfar.graph.turns import TurnGraph, named_graph, row_edges, searched_graph
+from nearfar.options import check_above_zero
 from nearfar.system.output import replacing
 
 _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
@@ -146,7 +147,7 @@ def isochrones(
     GraphError
         If the graph has no geographic coordinates.
     OptionError
-        If there is no limit, or one is not a number of at least 0.
+        If there is no limit, or one is not a number of at least 0; if ``width`` is not above 0.
     MissingDependencyError
         For polygons without shapely.
 
@@ -178,6 +179,7 @@ def reach_features(
     """Return the vertices and edges that some sources reach."""
     named = named_graph(graph)
     _coordinates(named)
+    check_above_zero(width=width)
     features = []
     descending = check_limits(limits)
     for reach in found:

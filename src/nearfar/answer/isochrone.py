@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nearfar.answer.paths import Paths
 from nearfar.answer.streets import one_per_street, parts_of
-from nearfar.errors import GraphError, MissingDependencyError
+from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
 from nearfar.options import check_above_zero
@@ -58,7 +58,7 @@ def draw_isochrones(
     GraphError
         If the graph has no coordinates, or no edge with both ends reached.
     OptionError
-        If ``scale``, ``width`` or ``dpi`` is not above 0.
+        If ``scale``, ``width`` or ``dpi`` is not above 0, or for another suffix.
     MissingDependencyError
         Without matplotlib.
 
@@ -74,6 +74,8 @@ def draw_isochrones(
         raise MissingDependencyError("maps need matplotlib: pip install 'nearfar[plot]'") from None
 
     check_above_zero(scale=scale, width=width, dpi=dpi)
+    if not os.fspath(file).lower().endswith((".png", ".svg", ".pdf")):
+        raise OptionError(f"file is {quoted(os.fspath(file))}: end it in .png, .svg or .pdf")
     graph = paths.graph
     if graph.coordinates is None:
         raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")

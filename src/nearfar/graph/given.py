@@ -30,7 +30,7 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
             raise GraphError(f"{what} cannot be read through DLPack: {error}") from None
     try:
         return np.asarray(values)
-    except ValueError as error:  # rows of unequal lengths
+    except (TypeError, ValueError) as error:  # rows of unequal lengths, a Dataset of xarray
         raise GraphError(f"{what} cannot be read as an array: {error}") from None
 
 

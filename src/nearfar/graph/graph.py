@@ -838,7 +838,7 @@ class Graph(Vertices, Exchange):
 
         Notes
         -----
-        O(n + m); weights are shared.
+        O(n + m); weights are shared, unless a closed edge has a negative one, which becomes 0.
 
         Examples
         --------
@@ -848,9 +848,9 @@ class Graph(Vertices, Exchange):
         >>> nearfar.shortest_path(closed, 0, 2)
         ([0, 2], 9)
         """
-        indices, attributes, symmetric = closed_edges(self, edges)
+        indices, weights, attributes, symmetric = closed_edges(self, edges)
         kept = {**self._metadata(), "attributes": attributes, "directed": not symmetric}
-        return Graph(self.indptr, indices, self.weights, copy=False, **kept)
+        return Graph(self.indptr, indices, weights, copy=False, **kept)
 
     def subgraph(self, vertices: Iterable[Any]) -> Graph:
         """Return the graph of some vertices and the edges among them.

@@ -216,6 +216,8 @@ def load(
         If the file cannot be read.
     """
     about, arrays = read_arrays(path, check)
+    if "labels" in about:
+        raise GraphFormatError("this file holds labels: Prepared.read_labels reads them", path)
     if has_turns(about) != turns:
         raise OptionError(
             f"{path} holds a graph {'without' if turns else 'with'} turn costs: "

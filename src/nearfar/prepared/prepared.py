@@ -27,12 +27,12 @@ from nearfar.errors import (
 from nearfar.graph import build, on_device
 from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.dtypes import unreached_value
-from nearfar.graph.given import frozen
+from nearfar.graph.given import as_numpy, frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.graph.snapping.lines import edge_positions, tails_of
-from nearfar.options import canonical_device
+from nearfar.options import canonical_device, check_kind
 from nearfar.prepared.cpu.labels import (
     TreeLabels,
     label_bytes,
@@ -311,7 +311,7 @@ class Prepared(Graph):
         perfect = self.perfect if perfect is None else bool(perfect)
         if runtime.is_device_array(weights):
             return self._reweighted_there([weights], perfect, unit)[0]
-        given = None if weights is None else np.asarray(weights)
+        given = None if weights is None else as_numpy(weights, "weights")
         arrays = build.validate(self.indptr, self.indices, given)
         graph = Graph.from_checked(arrays, **self._metadata_with(unit))
         return weighed(graph, self.preparation, perfect, check_threads(threads), {})
@@ -344,7 +344,7 @@ class Prepared(Graph):
             As :meth:`reweight`, or if there are no rows.
         """
         there = runtime.is_device_array(weights)
-        rows: Any = runtime.upload(weights) if there else np.asarray(weights)
+        rows: Any = runtime.upload(weights) if there else as_numpy(weights, "weights")
         if rows.ndim != 2:
             raise GraphError(f"weights has shape {rows.shape}: give one row per metric")
         if there and len(rows):
@@ -781,6 +781,7 @@ class Prepared(Graph):
         Labels are built for this call if there are at least a quarter as many pairs as vertices;
         :meth:`label` builds them for several calls.
         """
+        check_kind("distances_of_pairs", "memory", memory, "int | None")
         if device != "cpu" and (devices is not None or _is_cuda(device, pairs)):
             return device_pair_distances(self.summing(sums), pairs, check_threads(threads), devices)
         if devices is not None:
@@ -1084,7 +1085,7 @@ def changed_weights(
     graph: Graph, edges: ArrayLike, weights: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return checked positions of edges, and all weights with the new ones at these."""
-    at, new = np.atleast_1d(np.asarray(edges)), np.atleast_1d(np.asarray(weights))
+    at, new = np.atleast_1d(as_numpy(edges, "edges")), np.atleast_1d(as_numpy(weights, "weights"))
     if at.ndim != 1 or at.shape != new.shape or (at.size and at.dtype.kind not in "iu"):
         raise GraphError(
             f"edges has shape {at.shape} and dtype {at.dtype}, weights has shape {new.shape}: "
@@ -1094,6 +1095,8 @@ def changed_weights(
     if at.size and (at.min() < 0 or at.max() >= m):
         wrong = at[(at < 0) | (at >= m)][0]
         raise GraphError(f"edge {wrong} does not exist: the graph has {m} edges")
+    if new.dtype.kind not in "fiub":
+        raise GraphError(f"weights have dtype {new.dtype}: give numbers")
     with np.errstate(over="ignore", invalid="ignore"):
         cast = new.astype(graph.weight_dtype)
     if cast.dtype.kind == "i" and not np.array_equal(cast, new):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import GraphError, quoted
-from nearfar.graph.build import HostArrays
+from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_edges, edge_positions, tails_of
@@ -51,8 +51,11 @@ def without_edges(
     heads = prepared.indices[edges]
     low = np.unique(np.minimum(tree.label[tails_of(prepared, edges)], tree.label[heads]))
     low = low.astype(np.int64)
-    indices, attributes, symmetric = closed_edges(prepared, edges)
-    arrays = HostArrays(prepared.indptr, frozen(indices), prepared.weights, prepared._arrays.scan)
+    indices, weights, attributes, symmetric = closed_edges(prepared, edges)
+    checked: Any = (weights, prepared._arrays.scan)
+    if weights is not None and weights is not prepared.weights:
+        checked = checked_weights(frozen(weights), prepared.n_edges)
+    arrays = HostArrays(prepared.indptr, frozen(indices), *checked)
     graph = prepared._with_arrays(arrays, attributes=attributes, directed=not symmetric)
     # The entries of an edge stand with its lower label, and there are few of those.
     count = arcs.edge_first[low + 1] - arcs.edge_first[low]
@@ -67,7 +70,12 @@ def changes_of(
     prepared: Prepared, factor: Mapping[Any, float] | Sequence[tuple[Any, float]]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return the edges that a factor is given for, and their new weights."""
-    pairs = list(factor.items()) if hasattr(factor, "items") else list(factor)
+    try:
+        pairs = list(factor.items()) if hasattr(factor, "items") else list(factor)
+    except TypeError:
+        raise GraphError(
+            f"factor is {quoted(factor)}: give a mapping from edges to numbers"
+        ) from None
     edges, factors = [np.empty(0, np.int64)], [np.empty(0)]
     for pair in pairs:
         if not hasattr(pair, "__len__") or len(pair) != 2:

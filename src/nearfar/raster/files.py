@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,7 +53,7 @@ def read_array(path: str | os.PathLike[str], band: int = 1) -> tuple[NDArray[Any
     if suffix == ".npy":
         try:
             return np.load(name, mmap_mode="r", allow_pickle=False), None, None
-        except ValueError as error:
+        except (EOFError, ValueError) as error:
             raise GraphFormatError(f"is no array: {error}", name) from None
     if _is_map(name):
         return _read_map(name), None, None
@@ -65,6 +66,11 @@ def read_array(path: str | os.PathLike[str], band: int = 1) -> tuple[NDArray[Any
         with rasterio.open(name) as file:
             array, marked = file.read(band), file.nodatavals[band - 1]
             place = Georeference(file.transform, file.crs)
+            scale, shift = file.scales[band - 1], file.offsets[band - 1]
+            masked = rasterio.enums.MaskFlags.per_dataset in file.mask_flag_enums[band - 1]
+            if masked or (scale, shift) != (1, 0):  # in floats, with NaN for missing data
+                known = file.read_masks(band) > 0
+                array, marked = np.where(known, array * scale + shift, np.nan), None
     except (rasterio.errors.RasterioError, IndexError) as error:
         raise GraphFormatError(f"cannot be read: {error}", name) from None
     return array, marked, place
@@ -111,6 +117,10 @@ def _read_map(name: str) -> NDArray[np.float32]:
     while rows and not rows[-1]:
         rows.pop()
     width = len(rows[0]) if rows else 0
+    height = next((line.split()[1:] for line in lines[:4] if line.startswith(b"height")), [])
+    if height != [str(len(rows)).encode()]:
+        stated = quoted(b" ".join(height).decode(errors="replace"))
+        raise source.fail(f"{len(rows)} rows of cells, but the height is {stated}: cut off?", 2)
     for number, row in enumerate(rows, start=5):
         if len(row) != width:
             raise source.fail(f"{len(row)} cells, expected {width}", number)
@@ -172,7 +182,8 @@ def read_raster(
                 "cell_size, or project the raster",
                 stacklevel=2,
             )
-        raster["cell_size"] = (abs(place.transform.e), abs(place.transform.a))
+        t = place.transform
+        raster["cell_size"] = (math.hypot(t.b, t.e), math.hypot(t.a, t.d))
     if elevation is not None:
         heights, missing, _ = read_array(elevation)
         if missing is not None:
@@ -181,6 +192,19 @@ def read_raster(
     grid = Raster(array, **raster)
     grid.georeference = place
     return grid
+
+
+def _place_of(raster: Raster, rasterio: Any) -> Georeference | None:
+    """Return where a raster lies: as in its GeoTIFF, or by the coordinates of its DataArray."""
+    axes, given = raster._axes(), raster.georeference
+    if given is not None or axes is None or min(map(len, axes)) < 2 or raster._x_first():
+        place: Georeference | None = given
+        return place
+    y, x = axes
+    right, down = x[1] - x[0], y[1] - y[0]
+    transform = rasterio.Affine(right, 0, x[0] - right / 2, 0, down, y[0] - down / 2)
+    mapping = raster._labels.coords.get("spatial_ref")  # by the CF conventions, as of rioxarray
+    return Georeference(transform, None if mapping is None else mapping.attrs.get("crs_wkt"))
 
 
 def write_raster(
@@ -198,12 +222,14 @@ def write_raster(
     path : str or path
         Path ending in ``.tif`` or ``.npy``; the file is written atomically.
     like : Raster or None
-        Raster with the location of the GeoTIFF; by default the surface's own.
+        Raster with the location of the GeoTIFF, read from one or made of a ``DataArray`` with
+        coordinates; by default the surface's own.
 
     Raises
     ------
     OptionError
-        For an unknown suffix, or a GeoTIFF of more than two dimensions.
+        For an unknown suffix, a GeoTIFF of more than two dimensions, or a shape other than that of
+        ``like``.
     MissingDependencyError
         Without rasterio.
     """
@@ -219,8 +245,12 @@ def write_raster(
         raise OptionError(f"{quoted(name)}: a surface is written to .tif or .npy")
     if array.ndim != 2:
         raise OptionError(f"a GeoTIFF has two dimensions, the surface {array.ndim}: use .npy")
+    if like is not None and array.shape != like.shape:
+        raise OptionError(f"values have shape {array.shape}, the raster they lie on {like.shape}")
+    narrow = {"bool": np.uint8, "float16": np.float32}.get(array.dtype.name)
+    array = array if narrow is None else array.astype(narrow)
     rasterio = _rasterio()
-    place = None if like is None else like.georeference
+    place = None if like is None else _place_of(like, rasterio)
     profile: dict[str, Any] = {
         "driver": "GTiff",
         "height": array.shape[0],

@@ -13,8 +13,9 @@ import numpy as np
 
 from nearfar.errors import OptionError, UnreachableError, quoted
 from nearfar.raster.raster import Raster
+from nearfar.raster.raster import offsets as offsets_of
 from nearfar.raster.solve import cost_distance as search
-from nearfar.raster.surface import Surface
+from nearfar.raster.surface import Surface, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ __all__ = [
     "route_through_array",
 ]
 
-_ROOT, _NONE = 254, 255
+_ROOT = 254
 
 
 class MCP:
@@ -73,7 +74,8 @@ class MCP:
             lengths=self._geometric,
         )
         # Their steps lead from a cell to its neighbour, nearfar's from the neighbour to the cell.
-        self.offsets: NDArray[np.int8] = -self._raster.steps[::-1]
+        steps = offsets_of(array.ndim, self._raster.connectivity)
+        self.offsets: NDArray[np.int8] = -steps[::-1]
         self._surface: Surface | None = None
 
     def find_costs(
@@ -121,9 +123,13 @@ class MCP:
             self._raster, cells, initial=first, targets=ends, limit=max_cumulative_cost
         )
         links = self._surface.links
-        traceback = (len(self.offsets) - 1 - links.astype(np.int16)).astype(np.int16)
-        traceback[links == _ROOT] = -1
-        traceback[links == _NONE] = -2
+        rows = {tuple(step): i for i, step in enumerate((-self.offsets).tolist())}
+        code = np.full(256, -2, dtype=np.int16)
+        code[_ROOT] = -1
+        code[: len(self._raster.steps)] = [
+            rows[tuple(step)] for step in self._raster.steps.tolist()
+        ]
+        traceback = code[links]
         return self._surface.distances, traceback
 
     def traceback(self, end: Sequence[int]) -> list[tuple[int, ...]]:
@@ -225,20 +231,24 @@ def cost_distance(
     Raises
     ------
     OptionError
-        If the shapes differ.
+        If shapes or names of dimensions differ.
     """
-    if raster.shape != friction.shape or set(raster.dims) != {x, y}:
+    both = [getattr(array, "dims", ()) for array in (raster, friction)]
+    if any(len(dims) != 2 or set(dims) != {x, y} for dims in both) or any(
+        raster.sizes[axis] != friction.sizes[axis] for axis in (x, y)
+    ):
         raise OptionError(f"raster and friction need the same shape and dimensions {y}, {x}")
+    friction = friction.transpose(*raster.dims)
     marks = np.asarray(raster.data, dtype=np.float64)
     wanted = np.isin(marks, list(target_values)) if len(target_values) else marks != 0
     values = np.asarray(friction.data, dtype=np.float32)
     open_ = np.isfinite(values) & (values > 0)
     sources = wanted & np.isfinite(marks) & open_
     if not sources.any():
-        return raster.copy(data=np.full(raster.shape, np.nan, dtype=np.float32))
-    labelled = raster.copy(data=np.where(open_, values, np.float32(np.nan)))
+        return labelled(raster, np.full(raster.shape, np.nan, dtype=np.float32))
+    cost = labelled(raster, np.where(open_, values, np.float32(np.nan)))
     limit = None if max_cost == np.inf else max_cost
-    surface = search(labelled, sources, connectivity=connectivity, limit=limit)
+    surface = search(cost, sources, connectivity=connectivity, limit=limit)
     return surface.to_xarray()
 
 

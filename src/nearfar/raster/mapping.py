@@ -33,7 +33,8 @@ def map_array(
     Parameters
     ----------
     source : array, or path of a GeoTIFF
-        Whatever has a shape and a dtype and can be sliced: Zarr, dask, HDF5, a memory map.
+        Whatever has a shape and a dtype and can be sliced: Zarr, dask, HDF5, a memory map. Of a
+        GeoTIFF the numbers as stored: name its ``no_data`` to the :class:`Raster`.
     path : str or path
         Ending in ``.npy``; the file appears once it is whole.
     dtype : dtype or None
@@ -53,7 +54,8 @@ def map_array(
     OptionError
         If the path ends otherwise.
     GraphError
-        If the source cannot be sliced.
+        If the source cannot be sliced, or has masked entries and an integer dtype; in floats
+        masked entries are NaN.
     MissingDependencyError
         For a GeoTIFF, without rasterio.
     """
@@ -68,14 +70,27 @@ def map_array(
     return _copy(source, name, dtype, progress)
 
 
+def _without_mask(block: Any, kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return a block with NaN in place of masked entries."""
+    if not np.ma.is_masked(block):
+        return np.asarray(block)
+    if kind.kind != "f":
+        raise GraphError(
+            f"the source has masked entries, which {kind} cannot hold: give a float dtype"
+        )
+    return np.ma.filled(block.astype(kind), np.nan)
+
+
 def _copy(source: Any, name: str, dtype: Any, progress: Any) -> NDArray[Any]:
     """Copy rows (planes) of the source, as many at once as fit a block."""
     try:
         shape = tuple(int(n) for n in source.shape)
         kind = np.dtype(source.dtype if dtype is None else dtype)
         rows = shape[0]
-    except (AttributeError, TypeError, IndexError):
+    except (AttributeError, TypeError, ValueError, IndexError):
         raise GraphError(f"{quoted(source)}: give an array with a shape and a dtype") from None
+    if kind.hasobject:
+        raise GraphError(f"the source has dtype {kind}: give numbers")
     each = max(1, kind.itemsize * int(np.prod(shape[1:])))
     step = max(1, _BLOCK // each)
     chunks = getattr(source, "chunks", None)
@@ -87,7 +102,7 @@ def _copy(source: Any, name: str, dtype: Any, progress: Any) -> NDArray[Any]:
         np.lib.format.write_array_header_1_0(file, header)
         for begin in range(0, rows, step):
             end = min(begin + step, rows)
-            block = np.ascontiguousarray(np.asarray(source[begin:end]), dtype=kind)
+            block = np.ascontiguousarray(_without_mask(source[begin:end], kind), dtype=kind)
             file.write(block.data.cast("B"))
             if progress is not None:
                 progress(end, rows)

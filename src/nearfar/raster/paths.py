@@ -8,6 +8,7 @@ import numpy as np
 
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
+from nearfar.options import check_kind
 from nearfar.raster.raster import Raster
 from nearfar.raster.solve import as_raster, cost_distance
 
@@ -87,7 +88,8 @@ def least_cost_paths(
     grid = as_raster(cost, raster)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise OptionError(f"k is {quoted(k)}: give an integer of at least 1")
-    if not np.isfinite(penalty) or penalty <= 1:
+    check_kind("least_cost_paths", "penalty", penalty, "float")
+    if penalty <= 1:
         raise OptionError(f"{keyword('penalty')} is {quoted(penalty)}: give a factor above 1")
     if isinstance(apart, bool) or not isinstance(apart, int | np.integer) or apart < 0:
         raise OptionError(f"{keyword('apart')} is {quoted(apart)}: give a number of cells")
@@ -132,14 +134,16 @@ def path_cost(raster: Raster, cells: ArrayLike) -> Any:
     Returns
     -------
     number
-        In the raster's dtype; inf, or the maximum of an integer dtype, across a barrier.
+        In the raster's dtype, int64 where a sum does not fit int32; inf, or the maximum of an
+        integer dtype, across a barrier or a corner that may not be cut.
 
     Raises
     ------
     OptionError
         If two cells in a row are no neighbours.
     """
-    path = np.asarray(cells).reshape(-1, raster.ndim)
+    places = raster.cells(cells)
+    path = np.stack(np.unravel_index(places, raster.shape), axis=1)
     given = raster._describe_steps(raster.dtype)
     moves = [tuple(move) for move in (path[:-1] - path[1:]).tolist()]
     number = {tuple(step): i for i, step in enumerate(raster.steps.tolist())}
@@ -147,7 +151,7 @@ def path_cost(raster: Raster, cells: ArrayLike) -> Any:
     if wrong is not None:
         a, b = (tuple(path[wrong + j].tolist()) for j in (0, 1))
         raise OptionError(f"cells {a} and {b} of the path are no neighbours")
-    if any(raster.is_barrier(int(at)) for at in raster.cells(path)):
+    if any(raster.is_barrier(int(at)) for at in places) or _cuts_corners(raster, path):
         return raster.dtype.type(unreached_value(raster.dtype))
     which = np.array([number[move] for move in moves], dtype=int)
     values = raster.cost[tuple(path.T)]
@@ -163,8 +167,21 @@ def path_cost(raster: Raster, cells: ArrayLike) -> Any:
         at = place.astype(int)
         part = place - at.astype(raster.dtype)
         weights = weights * (table[at] + part * (table[at + 1] - table[at]))
+    if raster.dtype.kind == "i":
+        total = sum(weights.tolist())  # of Python's integers, which do not wrap
+        wide = raster.dtype if total < np.iinfo(raster.dtype).max else np.dtype(np.int64)
+        return wide.type(min(total, np.iinfo(wide).max))
     start = np.zeros(1, dtype=raster.dtype)
     return np.add.accumulate(np.concatenate([start, weights.astype(raster.dtype)]))[-1]
+
+
+def _cuts_corners(raster: Raster, path: NDArray[np.int64]) -> bool:
+    """Return whether a path takes a diagonal step next to a barrier although that is forbidden."""
+    if raster.cut_corners:
+        return False
+    a, b = path[:-1], path[1:]
+    beside = np.concatenate([np.stack([a[:, 0], b[:, 1]], 1), np.stack([b[:, 0], a[:, 1]], 1)])
+    return any(raster.is_barrier(int(at)) for at in raster.cells(beside))
 
 
 def _alternatives(
@@ -176,12 +193,14 @@ def _alternatives(
     options: dict[str, Any],
 ) -> None:
     """Add up to k - 1 further paths with the ends of the first, and sort all by cost."""
-    values = grid.cost.copy()
+    # Penalties may not fit int32.
+    values = grid.cost.astype(np.int64) if grid.dtype == np.int32 else grid.cost.copy()
+    top = values.dtype.type(_greatest(values.dtype))
     barriers = np.zeros(grid.shape, dtype=bool)
     if grid.no_data is not None:  # a penalty may make a cost equal to the mark, or unequal
         barriers = values == grid.no_data
     barriers |= ~(values >= 0)
-    values[barriers] = unreached_value(grid.dtype)
+    values[barriers] = unreached_value(values.dtype)
     seen = {paths[0].cells.tobytes()}
     ends = (tuple(paths[0].cells[0].tolist()), tuple(paths[0].cells[-1].tolist()))
     newest = paths[0].cells
@@ -191,10 +210,10 @@ def _alternatives(
             cells = newest + np.array(shift) - apart
             inside = ((cells >= 0) & (cells < grid.shape)).all(axis=1)
             near[tuple(cells[inside].T)] = True
-        near &= values < unreached_value(grid.dtype)
+        near &= values < top
         with np.errstate(over="ignore"):
-            dearer = np.minimum(values[near] * np.float64(penalty), _greatest(grid.dtype))
-        values[near] = dearer.astype(grid.dtype)
+            dearer = np.minimum(values[near] * np.float64(penalty), top)
+        values[near] = dearer.astype(values.dtype)
         surface = cost_distance(grid._with_cost(values), ends[0], targets=[ends[1]], **options)
         newest = surface.path_to(ends[1])
         if newest.tobytes() not in seen:

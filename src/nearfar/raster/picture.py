@@ -78,6 +78,8 @@ def draw_surface(
     costs = surface.as_floats()[::every, ::every].astype(np.float64)
     given = raster.elevation if raster.elevation is not None else raster.cost
     heights = np.asarray(given if relief is None else relief)[::every, ::every].astype(float)
+    if relief is None and raster.elevation is None:  # costs of barriers would flatten all others
+        heights[(heights < 0) | (heights == raster.no_data)] = np.nan
     rows, columns = raster.shape
     tall = rows * raster.cell_size[0] / (columns * raster.cell_size[1])
     figure = Figure(figsize=(width, max(2.0, min(3 * width, 0.86 * width * tall + 0.6))), dpi=dpi)

@@ -60,7 +60,9 @@ class Raster:
     lengths : bool
         False counts every step, diagonal ones too, as length 1.
     no_data : number or None
-        A cost that marks barriers, besides NaN and infinity.
+        A cost that marks barriers, besides NaN, infinity and the maximum of int32 and int64; by
+        default the attribute ``_FillValue`` of a ``DataArray``, which marks cells without elevation
+        too.
     negative : {"error", "barrier"}
         Meaning of a negative cost.
     elevation : array or None
@@ -79,7 +81,8 @@ class Raster:
     cost, elevation : array
     shape : tuple of int
     steps : int8 array, shape (connectivity, ndim)
-        Offsets of the cells that steps come from, ascending.
+        Offsets of the cells that steps come from, ascending; in a volume of one plane only those
+        within it.
     n_barriers : int
         Cells that no path enters; counted on first use.
 
@@ -127,7 +130,7 @@ class Raster:
         given = _array(cost, "cost")
         if given.ndim not in _CONNECTIVITIES or given.size == 0:
             raise GraphError(f"cost has shape {given.shape}: expected 2 or 3 dimensions with cells")
-        if step not in _RULES:
+        if not isinstance(step, str) or step not in _RULES:
             raise OptionError(f"{keyword('step')} is {quoted(step)}: give 'mean' or 'enter'")
         if negative not in ("error", "barrier"):
             raise OptionError(
@@ -143,10 +146,13 @@ class Raster:
                 f"{', '.join(map(str, choices))} in {given.ndim} dimensions"
             )
         self.connectivity, self.step, self.lengths = int(connectivity), step, bool(lengths)
-        self.no_data, self.negative = no_data, negative
+        no_data = _fill_value(cost) if no_data is None else no_data
+        self.no_data, self.negative = _mark_in(no_data, given.dtype), negative
         self.cell_size = self._sizes(cell_size, given.ndim)
         exact = step == "enter" and not lengths and elevation is None
-        made = _in_dtype(given, _engine_dtype(given.dtype, exact, dtype), no_data)
+        made = _in_dtype(given, _engine_dtype(given.dtype, exact, dtype), self.no_data)
+        if not np.can_cast(given.dtype, made.dtype):  # other costs may round to the mark
+            self.no_data = None
         #: Costs on a device, if they were given as device arrays; the GPU engine reads them in
         #: place.
         self.device_cost: Any = made if is_device_array(made) else None
@@ -159,7 +165,11 @@ class Raster:
             heights = _array(elevation, "elevation")
             if heights.shape != given.shape:
                 raise GraphError(f"elevation has shape {heights.shape}, cost {given.shape}")
-            self.elevation = _in_dtype(heights, self.dtype, None)
+            missing = _mark_in(_fill_value(elevation), heights.dtype)
+            if missing is not None:
+                heights = np.where(heights == missing, np.nan, heights)
+            with np.errstate(over="ignore"):  # too great a height is a barrier
+                self.elevation = np.require(heights, dtype=self.dtype, requirements=("C", "A"))
             from nearfar.raster.slopes import hiking
 
             self.slope = hiking() if slope is None else SlopeTable.from_any(slope)
@@ -172,6 +182,8 @@ class Raster:
                 "cut_corners=False needs connectivity=8, step='mean' and no elevation"
             )
         self.steps = offsets(given.ndim, self.connectivity)
+        if given.ndim == 3 and len(given) == 1:  # engines store no planes around a single one
+            self.steps = self.steps[self.steps[:, 0] == 0]
         #: Where it lies, if it was read from a GeoTIFF: a transform and a coordinate system.
         self.georeference: Any = None
         self._scanned: tuple[int, int, Any, Any] | None = None
@@ -287,26 +299,30 @@ class Raster:
         VertexError
             For a point outside.
         """
-        table = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+        try:
+            table = np.asarray(points, dtype=np.float64).reshape(-1, 2)
+        except (TypeError, ValueError):
+            raise VertexError(f"points is {quoted(points)}: give x and y of each") from None
         axes = self._axes()
         if self.georeference is not None:
             t = self.georeference.transform
             solved = np.linalg.solve([[t.a, t.b], [t.d, t.e]], (table - (t.c, t.f)).T)
-            found = np.floor(solved.T[:, ::-1]).astype(np.int64)
+            found = solved.T[:, ::-1]
         elif axes is not None and self.ndim == 2:
             columns = []
-            for places, size, values in zip(axes, self.cell_size, table.T[::-1], strict=True):
+            given = table.T if self._x_first() else table.T[::-1]
+            for places, size, values in zip(axes, self.cell_size, given, strict=True):
                 down = len(places) > 1 and places[1] < places[0]
                 gap = places[0] - values if down else values - places[0]
-                columns.append(np.floor(gap / size + 0.5).astype(np.int64))
+                columns.append(gap / size + 0.5)
             found = np.stack(columns, axis=1)
         else:
             raise GraphError("the raster has no x and y: name cells as (row, column)")
-        outside = ((found < 0) | (found >= np.array(self.shape))).any(axis=1)
-        if outside.any():
-            first = tuple(table[int(np.argmax(outside))].tolist())
+        inside = ((found >= 0) & (found < np.array(self.shape))).all(axis=1)  # False for NaN
+        if not inside.all():
+            first = tuple(table[int(np.argmin(inside))].tolist())
             raise VertexError(f"point {first} is outside the raster")
-        return found
+        return found.astype(np.int64)
 
     def points_of(self, cells: ArrayLike) -> NDArray[np.float64]:
         """Return the centres of cells, in the coordinates of :meth:`cells_at`.
@@ -329,6 +345,8 @@ class Raster:
             x, y = t.a * right + t.b * down + t.c, t.d * right + t.e * down + t.f
         elif axes is not None:
             x, y = axes[1][columns], axes[0][rows]
+            if self._x_first():
+                x, y = y, x
         else:
             x, y = columns, rows
         return np.stack([x, y], axis=1).astype(np.float64)
@@ -348,12 +366,17 @@ class Raster:
         offsets[:, 3 - self.ndim :] = self.steps
         ones = np.ones(len(lengths), dtype=kind)
         floats = self.dtype.kind == "f"
+        with np.errstate(over="ignore"):  # of cells that are very large or small
+            factors, inverses = (
+                values.astype(self.dtype) if floats else ones
+                for values in (counted * half, 1.0 / lengths)
+            )
         return {
             "shape": (1,) * (3 - self.ndim) + self.shape,
             "rule": self._rule(),
             "offsets": offsets,
-            "factors": (counted * half).astype(self.dtype) if floats else ones,
-            "inverses": (1.0 / lengths).astype(self.dtype) if floats else ones,
+            "factors": factors,
+            "inverses": inverses,
             "elevation": self.elevation,
             "table": None if self.slope is None else self.slope.in_dtype(self.dtype),
             "no_data": _no_data_in(self.no_data, self.dtype),
@@ -376,6 +399,31 @@ class Raster:
         made = copy.copy(self)
         made.device_cost, made._host_cost = None, cost
         made.no_data, made._scanned = None, None
+        return made
+
+    def _greatest_step(self) -> float:
+        """Return a bound on the cost of a step that is not impassable."""
+        given = self._describe_steps(self.dtype)
+        factor = 1.0
+        if given["table"] is not None:
+            values = given["table"][0]
+            factor = float(values[np.isfinite(values)].max(initial=0))
+        cells = 1 if self.step == "enter" else 2
+        return cells * float(self.greatest_cost) * float(given["factors"].max()) * factor
+
+    def _scaled(self) -> Raster:
+        """Return a raster of float64 with the same passable steps, whose distances are finite."""
+        cost = self.cost.astype(np.float64)
+        barriers = ~(cost >= 0)
+        if self.no_data is not None:
+            barriers |= self.cost == self.no_data
+        if self.dtype.kind == "i":
+            barriers |= self.cost == unreached_value(self.dtype)
+        cost *= 2.0**-300
+        cost[barriers] = np.inf
+        made = self._with_cost(cost)
+        if self.elevation is not None:
+            made.elevation = self.elevation.astype(np.float64)
         return made
 
     def is_barrier(self, cell: int) -> bool:
@@ -401,10 +449,14 @@ class Raster:
         """Return coordinates along each axis, None without them."""
         if self._labels is None or any(d not in self._labels.coords for d in self._labels.dims):
             return None
-        try:
-            return [np.asarray(self._labels[d], dtype=np.float64) for d in self._labels.dims]
-        except (TypeError, ValueError):
-            return None
+        axes = [np.asarray(self._labels[d]) for d in self._labels.dims]
+        numbers = all(axis.dtype.kind in "iuf" for axis in axes)  # no dates, no names
+        return [axis.astype(np.float64) for axis in axes] if numbers else None
+
+    def _x_first(self) -> bool:
+        """Return whether the first dimension of a DataArray is that of x."""
+        first = str(self._labels.dims[0]).lower()
+        return first in ("x", "lon", "long", "longitude", "easting")
 
     def _sizes(self, given: Any, ndim: int) -> tuple[float, ...]:
         """Return the length of a cell along each axis."""
@@ -443,7 +495,26 @@ class _Ones:
 
 
 def _is_labelled(array: Any) -> bool:
-    return hasattr(array, "dims") and hasattr(array, "coords")
+    return hasattr(array, "dims") and hasattr(array, "coords") and hasattr(array, "data")
+
+
+def _fill_value(array: Any) -> Any:
+    """Return the value that marks missing data by an attribute of a DataArray, or None."""
+    return array.attrs.get("_FillValue") if _is_labelled(array) else None
+
+
+def _mark_in(no_data: Any, dtype: np.dtype[Any]) -> int | float | None:
+    """Return the mark of barriers as arrays of a dtype have it; None for none, or NaN."""
+    if no_data is None:
+        return None
+    if isinstance(no_data, bool) or not isinstance(no_data, int | float | np.number):
+        raise OptionError(f"{keyword('no_data')} is {quoted(no_data)}: give a number")
+    try:
+        with np.errstate(over="ignore"):
+            mark: int | float = np.asarray(no_data, dtype if dtype.kind == "f" else None).item()
+    except OverflowError:  # above all floats
+        return None
+    return None if mark != mark else mark
 
 
 def _array(given: Any, what: str) -> NDArray[Any]:
@@ -487,13 +558,23 @@ def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArra
     """Return the array in an engine's dtype, contiguous; no copy where it is so already."""
     if dtype.kind == "i" and array.dtype.kind == "f":
         raise OptionError(f"costs are {array.dtype}: they would lose their fractions in {dtype}")
-    widest = dtype.kind == "i" and array.dtype == np.uint64
-    if widest and int(array.max()) > np.iinfo(np.int64).max:
-        raise GraphError("costs above 2**63 - 1 do not fit int64: scale them down")
-    if dtype == np.float32 and array.dtype.kind != "f" and no_data is not None:
-        array = module_of(array).where(array == no_data, np.nan, array)
+    module = module_of(array)
+    if not np.can_cast(array.dtype, dtype):
+        # The mark may not fit.
+        top = np.iinfo(dtype).max if dtype.kind == "i" else np.finfo(dtype).max
+        kind = array.dtype.kind
+        data = array == array if no_data is None else array != no_data
+        large = data & (array > top) & (array != np.inf)
+        if large.any():
+            raise GraphError(
+                f"a cost of {array[large].max()} does not fit {dtype}: scale costs down"
+            )
+        if dtype.kind == "f":
+            array = module.where(data, array, np.nan)
+        else:  # unsigned costs are not negative
+            array = module.where(data, array if kind == "u" else module.maximum(array, -1), top)
     if is_device_array(array):
-        there: NDArray[Any] = module_of(array).ascontiguousarray(array.astype(dtype, copy=False))
+        there: NDArray[Any] = module.ascontiguousarray(array.astype(dtype, copy=False))
         return there
     return np.require(array, dtype=dtype, requirements=("C", "A"))
 
@@ -516,12 +597,14 @@ def _scan_on_device(
 
 def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
     """Return the mark of barriers in a dtype; None where no cost can equal it."""
-    if no_data is None or no_data != no_data:
+    if no_data is None:
         return None
     if dtype.kind == "f":
-        return float(dtype.type(no_data))
+        with np.errstate(over="ignore"):
+            return float(dtype.type(no_data))
     bounds = np.iinfo(dtype)
-    return int(no_data) if no_data == int(no_data) and bounds.min <= no_data <= bounds.max else None
+    fits = bounds.min <= no_data <= bounds.max and no_data == int(no_data)
+    return int(no_data) if fits else None
 
 
 def _negative(raster: Raster, first: int) -> NegativeWeightError:

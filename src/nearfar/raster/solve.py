@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError, OutOfMemoryError, VertexError, keyword, quoted
+from nearfar.errors import (
+    DistanceOverflowError,
+    OptionError,
+    OutOfMemoryError,
+    VertexError,
+    keyword,
+    quoted,
+)
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import check_kind, check_limit
 from nearfar.raster.raster import Raster
@@ -95,6 +102,8 @@ def cost_distance(
         As :class:`Raster`.
     OutOfMemoryError
         If the distances do not fit, before they are made.
+    DistanceOverflowError
+        If a distance is too large for floats or int64.
     VariantUnavailable
         If there is no CUDA device and one is asked for.
 
@@ -157,6 +166,8 @@ def cost_distance(
         )
         if place is not None and distances is not place:
             raise OptionError("distances do not fit int32: give dtype='int64', and out in it")
+    if bound is None:
+        _refuse_overflow(grid, distances, starts, begin, ends, threads)
     counters["seconds"] = time.perf_counter() - began
     counters["barriers"] = grid.n_barriers
     if begin is not None:
@@ -358,6 +369,9 @@ def _place(out: Any, grid: Raster) -> NDArray[Any]:
         or not (out.flags.c_contiguous and out.flags.writeable)
     ):
         raise OptionError(f"out: give a writable, contiguous array of {size} {grid.dtype}")
+    for name, given in (("costs", grid._host_cost), ("elevation", grid.elevation)):
+        if given is not None and np.may_share_memory(out, given):
+            raise OptionError(f"out shares memory with the {name}: give another array")
     return out
 
 
@@ -389,6 +403,29 @@ def _widened(
     return (wide if needs else distances), counters
 
 
+def _refuse_overflow(
+    grid: Raster,
+    distances: NDArray[Any],
+    starts: NDArray[np.int64],
+    initial: NDArray[Any] | None,
+    ends: NDArray[np.int64],
+    threads: int,
+) -> None:
+    """Raise if a cell is unreached only because its distance does not fit the dtype."""
+    dtype = distances.dtype
+    longest = grid._greatest_step() * grid.n_vertices
+    longest += 0.0 if initial is None else float(initial.max())
+    if longest < float(np.iinfo(dtype).max if dtype.kind == "i" else np.finfo(dtype).max):
+        return
+    passable, _ = _search(grid._scaled(), np.dtype(np.float64), starts, None, None, ends, threads)
+    lost = np.isfinite(passable) & (to_host(distances) == unreached_value(dtype))
+    which = np.flatnonzero(lost) if not ends.size else ends[lost.reshape(-1)[ends]]
+    if len(which):
+        cell = tuple(int(i) for i in np.unravel_index(which[0], grid.shape))
+        way = "give dtype='float64'" if dtype == np.float32 else "scale the costs down"
+        raise DistanceOverflowError(f"the distance of cell {cell} does not fit {dtype}: {way}")
+
+
 def _in(row: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return a row in a wider integer dtype, unreached cells as that dtype has them."""
     if row.dtype == dtype:
@@ -406,7 +443,10 @@ def _initial(given: Any, count: int, dtype: np.dtype[Any]) -> NDArray[Any] | Non
         raise OptionError(f"initial has shape {values.shape}: give one cost for each of {count}")
     if values.dtype.kind not in "fiu" or not ((values >= 0) & np.isfinite(values)).all():
         raise OptionError("initial: give finite costs of at least 0")
-    made = values.astype(dtype)
+    with np.errstate(over="ignore"):
+        made = values.astype(dtype)
+    if not np.isfinite(made).all():
+        raise OptionError(f"initial: {values.max()} does not fit the raster's {dtype}")
     if dtype.kind == "i" and (made != values).any():
         raise OptionError(f"initial: the raster's distances are {dtype}, give integers")
     made += dtype.type(0)  # no -0.0

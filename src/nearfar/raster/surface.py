@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import GraphError, ProofError, UnreachableError
+from nearfar.errors import GraphError, ProofError, UnreachableError, VertexError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import check_threads
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Surface"]
 
-_NONE = 255
+#: Attributes that say how the numbers of a file are stored, which distances are not.
+_OF_THE_FILE = ("_FillValue", "missing_value", "scale_factor", "add_offset")
 _ROOT = 254
 _BROKEN = {
     "source": "source {v} has distance {dv}, above its initial cost",
@@ -31,6 +32,15 @@ _BROKEN = {
     "one",
     "unlinked": "cell {v} has distance {dv}, but no tight step leads to it",
 }
+
+
+def labelled(like: Any, values: NDArray[Any]) -> Any:
+    """Return a DataArray of values with the coordinates and attributes of another one."""
+    made = like.copy(data=values)
+    for name in _OF_THE_FILE:
+        made.attrs.pop(name, None)
+    made.encoding = {k: v for k, v in like.encoding.items() if k == "grid_mapping"}
+    return made
 
 
 @dataclass(repr=False, eq=False)
@@ -220,7 +230,8 @@ class Surface:
         -------
         xarray.DataArray
             NaN where no source leads; coordinates, dimensions and attributes such as the
-            coordinate system as the cost or the elevation had them.
+            coordinate system as the cost or the elevation had them, without the attributes and the
+            encoding that say how numbers are stored in a file.
 
         Raises
         ------
@@ -230,7 +241,7 @@ class Surface:
         labels = self.raster._labels
         if labels is None:
             raise GraphError("the raster was not made of a DataArray: use distances")
-        return labels.copy(data=self.as_floats())
+        return labelled(labels, self.as_floats())
 
     def as_floats(self) -> NDArray[Any]:
         """Return the distances with NaN for unreached cells, as for files and pictures."""
@@ -244,7 +255,9 @@ class Surface:
         return away
 
     def _one(self, cell: Any) -> int:
-        found = self.raster.cells(tuple(int(i) for i in cell), "cell")
+        found = self.raster.cells(cell, "cell")
+        if len(found) != 1:
+            raise VertexError(f"cell is {quoted(cell)}: give one, or several to paths_to")
         return int(found[0])
 
     def _name(self, position: int) -> tuple[int, ...]:

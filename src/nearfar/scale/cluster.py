@@ -69,6 +69,11 @@ def connect(address: str, timeout: float = _WAIT) -> Any:
 def connected(client: Any) -> Iterator[Any]:
     """Yield the given client, or one for an address, which is closed at the end."""
     if not isinstance(client, str):
+        if not hasattr(client, "scheduler_info"):
+            raise ClusterError(
+                f"client is {quoted(client)}: give a distributed.Client, or the address of a "
+                "scheduler"
+            )
         yield client
         return
     made = connect(client)

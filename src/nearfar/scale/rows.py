@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from nearfar.errors import ClusterError, OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
-from nearfar.options import Device, Devices, check_above_zero
+from nearfar.options import Device, Devices, check_above_zero, check_kind
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
 from nearfar.solve.arrays import distinct_sources, repeat_rows
@@ -132,6 +132,7 @@ def distances(
         )
     if out is not None and not os.fspath(out).endswith(".zarr"):
         raise OptionError(f"{keyword('out')} is {quoted(os.fspath(out))}: a cluster writes .zarr")
+    check_kind("distances", "block", block, "int | None")
     if block is not None and block < 1:
         raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
     check_above_zero(seconds=seconds)

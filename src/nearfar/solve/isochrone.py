@@ -169,7 +169,7 @@ def isochrones(
     GraphError
         If the graph has no geographic coordinates, or negative weights.
     OptionError
-        If there is no limit or one is not a number of at least 0.
+        If there is no limit or one is not a number of at least 0; if ``width`` is not above 0.
     VertexError, MissingDependencyError
         For a source that is not a vertex or a place far away; for polygons without shapely.
 

@@ -189,9 +189,13 @@ def distances(
     array([4, 3], dtype=int32)
     """
     if isinstance(graph, Raster):
-        refused = {"predecessors": predecessors, "pairs": pairs, "reduce": reduce, "out": out}
+        refused = {
+            "weight": weight != "weight", "predecessors": predecessors, "pairs": pairs,
+            "reduce": reduce, "out": out, "memory": memory, "block": block, "devices": devices,
+            "stats": stats,
+        }  # fmt: skip
         given = {"targets": targets, "limit": limit, "device": device, "threads": threads}
-        return rows_of(graph, sources, method, {**refused, **options}, **given)
+        return rows_of(graph, sources, method, {**refused, **options}, progress=progress, **given)
     graph = as_graph_or_turns(graph, weight)
     labelled = isinstance(out, str) and out in LABELLED
     if labelled and (predecessors or reduce):

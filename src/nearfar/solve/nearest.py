@@ -97,9 +97,8 @@ def nearest(
     """
     if isinstance(graph, Raster):
         kept = {"limit": limit, "device": device, "threads": threads, "stats": stats}
-        return Nearest(
-            *nearest_of(graph, sources, method, dict(options, k=k), predecessors, **kept)
-        )
+        refused = {**options, "weight": weight != "weight", "k": k}
+        return Nearest(*nearest_of(graph, sources, method, refused, predecessors, **kept))
     if isinstance(graph, TurnGraph):
         if predecessors:
             raise OptionError("with turns a vertex has no single predecessor: leave it out")

@@ -123,7 +123,8 @@ def sssp(
     if isinstance(graph, Raster):
         check_stats(stats)
         given = {"limit": limit, "targets": targets, "device": device, "threads": threads}
-        surface: Any = surface_of(graph, source, method, dict(options), stats=stats, **given)
+        refused = {**options, "weight": weight != "weight", "trace": trace}
+        surface: Any = surface_of(graph, source, method, refused, stats=stats, **given)
         return cast("Paths", surface)
     turns = graph if isinstance(graph, TurnGraph) else None
     if turns is not None:

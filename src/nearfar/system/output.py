@@ -54,6 +54,8 @@ def replacing(path: str | os.PathLike[str], *, sole: bool = False) -> Iterator[P
         with naming(path):
             yield final
         return
+    if not final.parent.is_dir():  # libraries that write to the path say so in many ways
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     name = f".{os.getpid()}-{next(_serial)}.tmp.{final.name[-_KEPT:]}"
     if sole:
         name = f".tmp.{final.name}"

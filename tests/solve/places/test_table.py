@@ -254,6 +254,10 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (np.zeros((2, 3)), {}, VertexError, "give x and y per row"),
     (PLACES, {"out": "pands"}, OptionError, "did you mean 'pandas'"),
     (PLACES, {"out": np.empty((3, 3), int)}, OptionError, "give a float64 array of shape"),
+    (np.ma.masked_values(PLACES, PLACES[1, 0]), {}, VertexError, "place 1 is at nan"),
+    (PLACES, {"out": np.broadcast_to(0.0, (3, 3))}, OptionError, "out is read-only"),
+    (PLACES, {"block": 0}, OptionError, "block is 0"),
+    (PLACES, {"block": "all"}, OptionError, "block is 'all'"),
     (PLACES, {"limit": -4}, OptionError, "limit"),
 ]
 
@@ -302,6 +306,8 @@ def test_other_bad_input() -> None:
         nearfar.table(bare, degrees, degrees)
     with pytest.raises(OptionError, match="snapped to a graph of"):
         nearfar.table(g, grid().snap(*PLACES.T), [(0.0, 0.0)])
+    with pytest.raises(OptionError, match="width is 0"):
+        nearfar.isochrones(grid(), PLACES, 4, polygons=True, width=0)
     with pytest.raises(OptionError, match="k is 0"):
         nearfar.nearest_places(g, [(0.0, 0.0)], [(0.0, 0.0)], 0)
     below = nearfar.Graph.from_edges([0, 1], [1, 0], [3, -1], coordinates=[[0, 0], [5, 5]])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 
 import nearfar
+from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_with_turns
 from nearfar.cli.console import Exit, Progress, emit
 from nearfar.cli.flags import add_flags, call_of
@@ -47,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     """Compute and print the scores."""
     if args.output is not None and not args.output.lower().endswith(".csv"):
         raise OptionError(f"output {args.output!r}: end it in .csv")
+    if args.output is not None:
+        check_folder(args.output)
     graph, searched = read_with_turns(args)
     origins, demand = read_places(args, graph, args.origins, "origins", args.demand)
     destinations, supply = read_places(args, graph, args.destinations, "destinations", args.supply)

@@ -11,13 +11,14 @@ import argparse
 import json
 import os
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import at_least_one, byte_count, number
-from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.console import Exit, duration, emit, note, rows
 from nearfar.errors import GraphFormatError, OptionError, quoted
 from nearfar.system.output import replacing
 from nearfar.system.progress import Progress
@@ -85,17 +86,33 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
+_SURFACES = (".tif", ".tiff", ".npy")
+#: Ends of the names of files that are written.
+_ENDINGS = {
+    "output": _SURFACES,
+    "allocation": _SURFACES,
+    "paths": (".geojson", ".json"),
+    "plot": (".png", ".svg", ".pdf"),
+}
+
+
 def run(args: argparse.Namespace) -> int:
     """Solve, prove, write and draw."""
     from nearfar.raster import cost_distance, draw_surface, write_raster
 
     if args.paths and not args.to:
         raise OptionError("--paths needs --to")
-    for file in (args.output, args.allocation, args.paths, args.plot):
-        if file:
+    for flag, endings in _ENDINGS.items():
+        if file := getattr(args, flag):
             check_folder(file)
+            if not file.lower().endswith(endings):
+                raise OptionError(f"--{flag} is {quoted(file)}: end it in {', '.join(endings)}")
     began = time.perf_counter()
-    raster = _read(args)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        raster = _read(args)
+    for one in told:
+        note(args, str(one.message).replace("cell_size", "--cell-size"))
     read = time.perf_counter() - began
     sources = _cells(raster, args.sources)
     ends = _cells(raster, args.to) if args.to else []

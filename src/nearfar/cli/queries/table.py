@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import nearfar
+from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_with_turns
 from nearfar.cli.console import Exit, Progress, duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
@@ -58,6 +59,10 @@ def run(args: argparse.Namespace) -> int:
     nearest = args.k is not None
     if nearest and args.out and not to_csv:
         raise OptionError("with --nearest the output ends in .csv, or is left out")
+    if to_csv:
+        check_folder(args.out)
+    elif args.out and not args.out.lower().endswith((".npy", ".zarr", ".parquet")):
+        raise OptionError(f"output {args.out!r}: end it in .csv, .npy, .zarr or .parquet")
     graph, searched = read_with_turns(args)
     origins, _ = read_places(args, graph, args.origins, "origins")
     destinations, _ = read_places(args, graph, args.destinations, "destinations")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar.errors import GraphError
+from nearfar.graph.given import as_numpy
 from nearfar.graph.slots import Slot
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def route_points(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def edge_positions(graph: Graph, edges: Any) -> NDArray[np.int64]:
     """Check the positions of edges and return them sorted and distinct."""
-    at = np.atleast_1d(np.asarray(edges))
+    at = np.atleast_1d(as_numpy(edges, "edges"))
     if at.ndim != 1 or (at.size and at.dtype.kind not in "iu"):
         raise GraphError(
             f"edges has shape {at.shape} and dtype {at.dtype}: give positions of edges"
@@ -149,13 +150,19 @@ def closed_of(graph: Graph) -> ClosedEdges | None:
     return None if found is None else ClosedEdges(*found)
 
 
-def closed_edges(graph: Graph, edges: Any) -> tuple[NDArray[Any], dict[str, Any], bool]:
-    """Return heads and attributes after closing edges, and whether the graph stays undirected."""
+def closed_edges(
+    graph: Graph, edges: Any
+) -> tuple[NDArray[Any], NDArray[Any] | None, dict[str, Any], bool]:
+    """Return heads, weights and attributes after closing edges, and whether it stays undirected."""
     at = edge_positions(graph, edges)
     tails = tails_of(graph, at)
     heads = graph.indices[at].astype(np.int64)
     indices = graph.indices.copy()
     indices[at] = tails
+    changed = graph.weights
+    if changed is not None and (changed[at] < 0).any():  # no loop may be a negative cycle
+        changed = changed.copy()
+        changed[at] = np.maximum(changed[at], 0)
     before = closed_of(graph)
     closed = ClosedEdges(at, heads)
     if before is not None:
@@ -178,4 +185,4 @@ def closed_edges(graph: Graph, edges: Any) -> tuple[NDArray[Any], dict[str, Any]
         kept = np.repeat(~np.isin(np.arange(graph.n_edges), at), counts)
         counts[at] = 0
         attributes[EDGE_LINES] = EdgeLines(np.append(0, np.cumsum(counts)), lines.xy[kept])
-    return indices, attributes, symmetric
+    return indices, changed, attributes, symmetric

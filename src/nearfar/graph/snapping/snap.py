@@ -297,6 +297,10 @@ def _wrong_place(row: int, text: str) -> VertexError:
 def _points(graph: Graph, x: Any, y: Any, index: _Streets | _Vertices) -> NDArray[np.float64]:
     """Check the coordinates of places; swapped longitude and latitude are an error."""
     try:
+        x, y = (  # masked coordinates are missing
+            np.ma.filled(one.astype(np.float64), np.nan) if np.ma.isMaskedArray(one) else one
+            for one in (x, y)
+        )
         points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
     except (TypeError, ValueError):
         raise VertexError("x and y of places are numbers, or vectors of one length") from None

@@ -12,10 +12,10 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.answer.frames import LABELLED, labelled_matrix, labelling_library
-from nearfar.errors import OptionError, did_you_mean, quoted
+from nearfar.errors import OptionError, did_you_mean, keyword, quoted
 from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import named_graph, searched_graph
-from nearfar.options import check_limit
+from nearfar.options import check_kind, check_limit
 from nearfar.prepared.scenario import Scenario
 from nearfar.solve.many import distances
 from nearfar.solve.places.entries import along_edge, check_weights, entries
@@ -91,6 +91,9 @@ class TableBlocks:
         self.limit = check_limit(limit, np.dtype(np.float64))
         self.solver = solver
         self.threads = check_threads(solver.get("threads"))
+        check_kind("table", "block", block, "int | None")
+        if block is not None and block < 1:
+            raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
         self.leaving = entries(graph, origins, True)
         arriving = entries(graph, destinations, False)
         self.columns, self.column_of = numbered(arriving.vertex)
@@ -387,6 +390,8 @@ def _target(out: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
             else f"is a {type(out).__name__}"
         )
         raise OptionError(f"out {kind}: give a float64 array of shape {shape}, or a path")
+    if not out.flags.writeable:
+        raise OptionError(f"{keyword('out')} is read-only: give an array that can be written to")
     return out
 
 
