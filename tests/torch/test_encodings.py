@@ -123,7 +123,7 @@ def test_negative_weights() -> None:
         ({"unreached": 0.5}, "unreached is 0.5: distances here are int32"),
         ({"unreached": float("nan")}, "unreached is nan"),
         ({"edge_weight": np.ones(3)}, "3 weights for 1 edges"),
-        ({"cutoff": 3}, "here that is limit"),
+        ({"cutoff": 3}, "use limit"),
     ],
 )
 def test_what_does_not_fit_is_refused(call: dict[str, Any], text: str) -> None:

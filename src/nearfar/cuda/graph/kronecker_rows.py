@@ -1,7 +1,7 @@
-"""Generate Kronecker graphs on the devices that solve them, each drawing its own rows.
+"""Kronecker graphs generated on the devices that solve them, each generating its own rows.
 
 The graph is that of :func:`nearfar.generators.kronecker.kronecker`, but it is never on the host,
-so that its size is limited only by the memory of all devices. Edges of a row are in no fixed
+so its size is limited only by the total memory of the devices. The edges of a row are in no fixed
 order.
 """
 
@@ -26,7 +26,7 @@ _THREADS = 256
 def kronecker_rows(
     scale: int, devices: Sequence[int], edge_factor: int = 16, seed: int = 1
 ) -> list[Rows]:
-    """Generate rows of a symmetrised Kronecker graph with int32 weights 1..255 on the devices."""
+    """Generate rows of a symmetrised Kronecker graph with int32 weights 1..255 on each device."""
     levels = common.check_int("scale", scale, 5, 30)
     factor = common.check_int("edge_factor", edge_factor, 1, 1 << 10)
     count = len(devices)
