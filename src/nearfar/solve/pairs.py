@@ -1,8 +1,8 @@
-"""Distances of pairs: by one table, by walks or labels of a prepared graph, or by searches.
+"""Distances of pairs by one table, by walks or labels on a prepared graph, or by searches.
 
 One method is chosen for all pairs of a call: a table if the pairs fill much of it; walks if the
-graph is prepared, or if preparing it within the call and walking takes less than a search per
-source; else searches, some sources at a time.
+graph is prepared, or if preparing it within the call and walking is faster than one search per
+source; otherwise searches, for some sources at a time.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from nearfar.solve.steps.request import make_request
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 
-# : Entries of a table per requested pair, up to which it takes less than walks or labels.
+#: Entries of a table per requested pair up to which a table is faster than walks or labels.
 _FILLED = 64
-_MOST_TABLE = 2**30  # bytes of it without ``memory=``
-_FEW = 1024  # pairs of a prepared graph, below which walks take less than a table's first entry
-# : Sources of a block: its columns are about the targets of its own rows.
+_MOST_TABLE = 2**30  # bytes of the table, if ``memory`` is None
+_FEW = 1024  # pairs of a prepared graph below which walks are faster than any table
+#: Sources per block of searches, whose columns are the targets of these sources only.
 _BLOCK = 256
-_BY_LABELS = "prepared: labels of all vertices, made for these pairs"
-# : Arguments that walks support; the others are for searches.
+_BY_LABELS = "prepared: labels of all vertices, computed for these pairs"
+#: Arguments that walks support; all others require searches.
 _WALKS_TAKE = frozenset({"threads", "stats", "limit", "devices", "memory", "block"})
 
 
@@ -62,7 +62,7 @@ class _Pairs(NamedTuple):
         return cls(starts, ends, rows, columns, row_of, column_of)
 
     def fill_a_table(self, memory: int | None) -> bool:
-        """Return whether one table of all rows and columns has few entries besides the pairs."""
+        """Return whether the pairs fill much of the table of all rows and columns."""
         entries = len(self.rows) * len(self.columns)
         most = _MOST_TABLE if memory is None else memory // 4
         return entries <= _FILLED * len(self.starts) and 8 * entries <= most
@@ -78,7 +78,7 @@ def pair_distances(
     stats: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> Any:
-    """Return the distances of (source, target) pairs as a vector."""
+    """Return a vector with the distances of (source, target) pairs."""
     device = "cuda" if device == "gpu" else device
     began = time.perf_counter()
     stats = {} if stats is None else stats
@@ -116,7 +116,7 @@ def pair_distances(
 
 
 def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began: float) -> Any:
-    """Return the distances within the limit, in the shortest dtype."""
+    """Mask distances beyond the limit, and return them in the shortest dtype that fits."""
     found = mask_beyond(graph, found, check_limit(limit, graph.weight_dtype))
     stats["seconds"] = time.perf_counter() - began
     return narrowed(found, graph.weight_dtype)
@@ -125,7 +125,7 @@ def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began
 def _prepared_for(
     graph: Graph, asked: _Pairs, device: Device, arguments: dict[str, Any]
 ) -> tuple[Prepared, float] | None:
-    """Return the prepared graph and the seconds of preparing, if walks repay them."""
+    """Prepare the graph if walks repay it; return the result and the seconds, or None."""
     request = make_request(
         graph,
         "batch",
@@ -159,7 +159,7 @@ def _prepared_for(
 
 
 def _walk_seconds(facts: Facts) -> float:
-    """Estimate a walk on one core: 4.6 us on roads, 48 on a grid of some 100,000 vertices."""
+    """Estimate a walk on one core: 4.6 us on roads, 48 us on a grid of some 100,000 vertices."""
     return 1e-6 + 1e-7 * math.sqrt(facts.n)
 
 
@@ -173,7 +173,7 @@ def _searched(
     stats: dict[str, Any],
     arguments: dict[str, Any],
 ) -> Any:
-    """Return the pairs' entries of one table of all rows, or of one table per few rows."""
+    """Return the pairs' entries of one table of all rows, or of one table per block of rows."""
     stay = graph.on_device and device != "cpu"
     here: Any = runtime.cupy() if stay else np
     dtype = graph.weight_dtype
@@ -193,7 +193,7 @@ def _searched(
         except DistanceOverflowError:
             if step == 1:
                 raise
-            step, fill = 1, False  # a distance that does not fit may belong to no requested pair
+            step, fill = 1, False  # a distance that does not fit may be of no requested pair
             continue
         matrix = runtime.upload(matrix) if stay else matrix
         if matrix.dtype != found.dtype:

@@ -119,7 +119,7 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
         hops = min(hops, _MOST_HOPS)
         if hops < _FEWEST_HOPS:
             return None
-        # Cuts at multiples of the radius need edges of one hop, hence rows without shortcuts.
+        # Cuts at multiples of the radius need edges of one hop: no shortcuts.
         regular = heads is None and 2 * int(having[hops]) > short[-1]
         return Balls(words, hops, regular, heads, seconds)
 
