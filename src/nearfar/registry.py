@@ -142,6 +142,7 @@ class Workspace:
     stats: Literal["basic", "full"] = "basic"
 
     # The following fields apply only to `batch` and `all_pairs`.
+
     # int64 array or None; vertices of the answer's columns, in order; None means all vertices. A
     # search may stop once all of them are settled
     columns: Any = None
@@ -161,9 +162,8 @@ class Workspace:
 class Estimate(NamedTuple):
     """Estimated time of a variant for a request."""
 
-    # seconds on the machine where the formula was fitted, with the graph already on the variant's
-    # device (the chooser adds transfers and scales); infinite if the variant must not be chosen
-    # but the reason is worth showing
+    # seconds on the machine of the fit, without transfers, which the chooser adds; infinite if the
+    # variant must not be chosen but the reason is worth showing
     seconds: float
     reason: str  # reason as text, for `--explain`
 
@@ -257,7 +257,7 @@ class Variant:
         if self.scratch is not None:
             return self.scratch(graph, request)
         if self.device == "cuda":
-            return 0  # device memory is checked where it is allocated
+            return 0  # device memory is checked when it is allocated
         return 24 * graph.n_vertices * request.threads  # queue and marks of each worker
 
 

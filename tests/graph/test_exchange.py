@@ -312,7 +312,7 @@ def test_geographic_tables() -> None:
     assert Graph.from_geodataframe(near).n_vertices == 4
     assert Graph.from_geodataframe(near, digits=2).n_vertices == 3
     several = geopandas.GeoDataFrame(geometry=[lines[0], MultiLineString(lines)])
-    with pytest.raises(GraphError, match="row 1 holds MultiLineString: give lines"):
+    with pytest.raises(GraphError, match="row 1 holds MultiLineString: give single lines"):
         Graph.from_geodataframe(several)
 
 

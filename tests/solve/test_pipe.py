@@ -238,7 +238,7 @@ def test_nearest_of_targets_breaks_ties_by_vertex(k: int) -> None:
 def test_memory_that_a_method_takes_besides_its_rows(tmp_path: Path) -> None:
     """The advice was to use fewer sources, for rows that a file takes."""
     graph = nearfar.generate("grid", rows=40, columns=40)
-    most = "100,000 bytes free: .*@cpu takes .* MiB in addition to its rows: use fewer"
+    most = "100,000 bytes free: .*@cpu needs .* MiB in addition to its rows: use fewer"
     with pytest.raises(nearfar.OutOfMemoryError, match=most):
         nearfar.all_pairs(graph, out=tmp_path / "rows.npy", memory=10**5)
     with pytest.raises(nearfar.OutOfMemoryError, match=r"the matrix takes .* out='name.npy'"):

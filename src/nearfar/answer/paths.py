@@ -50,7 +50,7 @@ class FlatPaths:
 
 @dataclass(slots=False, repr=False, eq=False)
 class Paths:
-    """Answer for one source, as :func:`nearfar.sssp` returns it.
+    """Answer for one source, returned by :func:`nearfar.sssp`.
 
     ``paths[vertex]`` is a distance, ``len(paths)`` the number of vertices, iteration yields the
     external names of the vertices, and ``np.asarray(paths)`` is :meth:`to_numpy`.

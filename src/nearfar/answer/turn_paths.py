@@ -16,7 +16,7 @@ from nearfar.graph.turns import TurnGraph, real_edges
 
 @dataclass(slots=False, repr=False, eq=False)
 class TurnPaths(Paths):
-    """Answer for one source of a graph with turns, as :func:`nearfar.sssp` returns it.
+    """Answer for one source of a graph with turns, returned by :func:`nearfar.sssp`.
 
     The interface is that of :class:`nearfar.Paths`, with vertices and edges of the original graph;
     distances include the costs of turns. Vertices have no single predecessor, and a path may visit

@@ -51,13 +51,13 @@ def dense_bytes(graph: Graph) -> int:
 
 
 def fits_dense(graph: Graph, request: object) -> Literal[True] | str:
-    """Return whether the matrix is within :data:`DENSE_MAX_BYTES`: True, or the reason in words."""
+    """Return True if the matrix is within :data:`DENSE_MAX_BYTES`, or the reason why not."""
     needed = dense_bytes(graph)
     if needed <= DENSE_MAX_BYTES:
         return True
     return (
         f"the matrix of {graph.n_vertices:,} vertices takes {needed / 2**30:,.1f} GiB and "
-        f"matrix methods stop at {DENSE_MAX_BYTES / 2**30:.0f} GiB: use another method"
+        f"matrix methods stop at {DENSE_MAX_BYTES / 2**30:.0f} GiB: use a method on lists"
     )
 
 

@@ -536,7 +536,7 @@ class Exchange:
 
         Parameters
         ----------
-        x, y : number, or arrays of one length
+        x, y : number, or arrays of equal length
             Longitude and latitude in degrees if the graph's coordinates are geographic; otherwise
             in units of the coordinates.
 
@@ -577,7 +577,7 @@ class Exchange:
 
         Parameters
         ----------
-        x, y : number, or arrays of one length
+        x, y : number, or arrays of equal length
             Longitude and latitude in degrees if the graph's coordinates are geographic; otherwise
             in units of the coordinates.
         to : {"edge", "vertex"}

@@ -776,7 +776,7 @@ class Graph(Vertices, Exchange):
 
         Parameters
         ----------
-        u, v : int or vertex name, or sequences of one length
+        u, v : int or vertex name, or sequences of equal length
             Tails and heads of the edges.
 
         Returns

@@ -28,7 +28,7 @@ from nearfar.options import check_limit
 from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph
 
-_BY = itemgetter(1)  # the length
+_BY = itemgetter(1)  # length
 
 
 def k_shortest_paths(

@@ -55,7 +55,7 @@ def _gain_together(facts: Facts, request: Request, settled: float) -> float:
     """Return the speedup for sources near each other, fitted to ``benchmarks/within_limit.py``."""
     if request.comes_back or request.sparse or settled < _FEW:
         return 1.0
-    around = request.n_sources * settled / facts.n  # sources within the limit of one
+    around = request.n_sources * settled / facts.n  # sources within the limit of a source
     return min(max(math.sqrt(around / 8), 1.0), 5.0)
 
 

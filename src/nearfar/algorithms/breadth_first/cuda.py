@@ -32,7 +32,7 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 _STATE = "algorithms/breadth_first/search_state.cuh"
-_STAGE, _LONG, _CHUNK, _HEAVY = 128, 256, 256, 2048  # of that file
+_STAGE, _LONG, _CHUNK, _HEAVY = 128, 256, 256, 2048  # constants of that file
 # Counters of struct Control, and of struct Tally, that a solve reports.
 _REPORTED = ("steps", "ahead_steps", "rescans")
 _TALLY = ("pushes", "pulls", "sweeps")
@@ -40,7 +40,7 @@ _SPARE = 4096  # additional entries of a queue
 _ROAD_LIKE, _SPARSE = 8.0, 4.0  # mean degree
 _WITHOUT_BALLS = "near_far@cuda"
 PATIENCE = 16  # thin levels before the first search of a graph runs ahead
-_PATIENCE_SECONDS = 1e-4  # of those levels, on an H200
+_PATIENCE_SECONDS = 1e-4  # time of these levels on an H200
 _WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
 _IN_A_CROWD = 4  # hops, in radii of the balls, that an entry may be ahead of the nearest one

@@ -129,7 +129,7 @@ class Partitioned:
         self._streams: dict[int, Any] = {}
         for row in rows:
             with runtime.on_device(row.device):
-                runtime.synchronize()  # solves run on streams of their own
+                runtime.synchronize()  # solves use other streams
                 if row.device not in self._streams:
                     stream = runtime.cupy().cuda.Stream(non_blocking=True)
                     self._streams[row.device] = stream

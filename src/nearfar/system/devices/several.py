@@ -85,7 +85,7 @@ class _Blocks:
             self.changed.notify_all()
 
     def give_back(self, block: Any) -> None:
-        """Return the block of a device that failed and takes no more blocks."""
+        """Put back the block of a device that has failed, which takes no more blocks."""
         with self.changed:
             self.working -= 1
             self.waiting.appendleft(block)

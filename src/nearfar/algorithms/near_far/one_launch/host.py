@@ -200,7 +200,7 @@ def entry_bytes(device: DeviceGraph) -> int:
 def local_bytes(device: DeviceGraph, heads: RowHeads | None) -> int:
     """Return the shared memory per entry of a block's lists: two ``LocalEntry``, one ``Entry``."""
     record = entry_bytes(device)
-    if heads is not None:  # its predecessor, and the row at a multiple of 16 bytes
+    if heads is not None:  # adds the predecessor, and aligns the row to 16 bytes
         before = -(-(record + device.vertex_dtype.itemsize) // 16) * 16
         entry = before + heads.row
     else:
