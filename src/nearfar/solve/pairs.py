@@ -63,9 +63,9 @@ class _Pairs(NamedTuple):
 
     def fill_a_table(self, memory: int | None) -> bool:
         """Return whether the pairs fill much of the table of all rows and columns."""
-        entries = len(self.rows) * len(self.columns)
+        size = len(self.rows) * len(self.columns)
         most = _MOST_TABLE if memory is None else memory // 4
-        return entries <= _FILLED * len(self.starts) and 8 * entries <= most
+        return size <= _FILLED * len(self.starts) and 8 * size <= most
 
 
 def pair_distances(
@@ -84,34 +84,34 @@ def pair_distances(
     stats = {} if stats is None else stats
     simple = {n for n, value in arguments.items() if value not in (None, "auto")} <= _WALKS_TAKE
     limit, devices, memory = (arguments.get(name) for name in ("limit", "devices", "memory"))
-    there = device == "cuda" or devices is not None or runtime.is_device_array(pairs)
-    if isinstance(graph, Prepared) and simple and there:
+    on_gpu = device == "cuda" or devices is not None or runtime.is_device_array(pairs)
+    if isinstance(graph, Prepared) and simple and on_gpu:
         workers = arguments.get("threads")
         found = graph.distances_of_pairs(pairs, workers, device=device, devices=devices)
         stats.update(pairs_by="walks", reason=WALKED)
         return _finished(graph, found, limit, stats, began)
-    asked = _Pairs.of(*pair_indices(graph, pairs))
-    fill = asked.fill_a_table(memory)
+    entries = _Pairs.of(*pair_indices(graph, pairs))
+    fill = entries.fill_a_table(memory)
     if not isinstance(graph, Prepared) or not simple:
         fresh = None
-        if simple and not fill and not there and not graph.on_device:
-            fresh = _prepared_for(graph, asked, device, arguments)
+        if simple and not fill and not on_gpu and not graph.on_device:
+            fresh = _prepared_for(graph, entries, device, arguments)
         if fresh is None:
-            found = _searched(table, graph, asked, fill, device, progress, stats, arguments)
+            found = _searched(table, graph, entries, fill, device, progress, stats, arguments)
             return narrowed(found, graph.weight_dtype)
         graph, seconds = fresh
         if seconds:
             stats["prepare_seconds"] = seconds
-    elif fill and len(asked.starts) >= _FEW:
-        found = _searched(table, graph, asked, fill, device, progress, stats, arguments)
+    elif fill and len(entries.starts) >= _FEW:
+        found = _searched(table, graph, entries, fill, device, progress, stats, arguments)
         return narrowed(found, graph.weight_dtype)
     threads = check_threads(arguments.get("threads"))
-    found = many_pair_distances(graph, asked.starts, asked.ends, threads, memory, stats)
+    found = many_pair_distances(graph, entries.starts, entries.ends, threads, memory, stats)
     reason = _BY_LABELS if stats["pairs_by"] == "labels" else WALKED
     within = "; prepared within this call" if "prepare_seconds" in stats else ""
     stats["reason"] = reason + within
     if progress is not None:
-        progress(len(asked.rows), len(asked.rows))
+        progress(len(entries.rows), len(entries.rows))
     return _finished(graph, found, limit, stats, began)
 
 
@@ -123,21 +123,21 @@ def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began
 
 
 def _prepared_for(
-    graph: Graph, asked: _Pairs, device: Device, arguments: dict[str, Any]
+    graph: Graph, entries: _Pairs, device: Device, arguments: dict[str, Any]
 ) -> tuple[Prepared, float] | None:
     """Prepare the graph if walks repay it; return the result and the seconds, or None."""
     request = make_request(
         graph,
         "batch",
-        asked.rows,
+        entries.rows,
         method="auto",
         device=device,
         threads=arguments.get("threads"),
         limit=arguments.get("limit"),
-        targets=asked.columns,
+        targets=entries.columns,
         predecessors=False,
     )
-    memory, count = arguments.get("memory"), len(asked.starts)
+    memory, count = arguments.get("memory"), len(entries.starts)
     if graph.n_negative or memory is not None or can_be_prepared(graph, request) is not True:
         return None
     choices = rank(graph, request)
@@ -166,7 +166,7 @@ def _walk_seconds(facts: Facts) -> float:
 def _searched(
     table: Callable[..., Any],
     graph: Graph,
-    asked: _Pairs,
+    entries: _Pairs,
     fill: bool,
     device: Device,
     progress: Callable[[float, float], None] | None,
@@ -177,14 +177,14 @@ def _searched(
     stay = graph.on_device and device != "cpu"
     here: Any = runtime.cupy() if stay else np
     dtype = graph.weight_dtype
-    found = here.full(len(asked.starts), unreached_value(dtype), dtype=dtype)
-    order = np.argsort(asked.row_of, kind="stable")
-    step, first = len(asked.rows) if fill else _BLOCK, 0
-    while first < len(asked.rows):
-        low, high = np.searchsorted(asked.row_of[order], [first, first + step])
+    found = here.full(len(entries.starts), unreached_value(dtype), dtype=dtype)
+    order = np.argsort(entries.row_of, kind="stable")
+    step, first = len(entries.rows) if fill else _BLOCK, 0
+    while first < len(entries.rows):
+        low, high = np.searchsorted(entries.row_of[order], [first, first + step])
         mine = order[low:high]
-        columns, column_of = np.unique(asked.ends[mine], return_inverse=True)
-        part = asked.rows[first : first + step]
+        columns, column_of = np.unique(entries.ends[mine], return_inverse=True)
+        part = entries.rows[first : first + step]
         names = graph.name_of(part), graph.name_of(columns)
         try:
             matrix = table(
@@ -199,10 +199,10 @@ def _searched(
         if matrix.dtype != found.dtype:
             wide = np.promote_types(matrix.dtype, found.dtype)
             matrix, found = widened(matrix, wide), widened(found, wide)
-        places = here.asarray(asked.row_of[mine] - first), here.asarray(column_of)
+        places = here.asarray(entries.row_of[mine] - first), here.asarray(column_of)
         found[here.asarray(mine)] = matrix[places]
         first += step
         if progress is not None:
-            progress(min(first, len(asked.rows)), len(asked.rows))
+            progress(min(first, len(entries.rows)), len(entries.rows))
     stats["pairs_by"] = "table" if fill else "searches"
     return found

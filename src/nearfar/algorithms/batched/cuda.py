@@ -147,8 +147,8 @@ class _SharedSearch(Search):
         same = _blocks(self.here, n, 32, self.lists) == _blocks(self.here, n, 16, self.lists)
         if narrow and same and _shared(n, 32) <= self.room:
             narrow = False  # wider slots have an atomic minimum and are never repeated
-        asked = self.options.slot_bits or (16 if narrow else 32)
-        fitting = (b for b in (asked, 32, 16) if b <= self.full and _shared(n, b) <= self.room)
+        bits = self.options.slot_bits or (16 if narrow else 32)
+        fitting = (b for b in (bits, 32, 16) if b <= self.full and _shared(n, b) <= self.room)
         return next(fitting, 16)
 
     def solve(self, batch: Batch) -> NDArray[np.int64]:

@@ -40,9 +40,9 @@ class Values:
             return
         full = {16: 2**16 - 1, 32: 2**31 - 1, 64: 2**63 - 1}[bits]
         full = min(full, int(np.iinfo(dtype).max))
-        asked = full if limit is None else max(int(limit) + 1, 0)
-        self.limited = asked <= full and limit is not None
-        self.cap = self.scalar(min(full, asked))
+        cap = full if limit is None else max(int(limit) + 1, 0)
+        self.limited = cap <= full and limit is not None
+        self.cap = self.scalar(min(full, cap))
         self.delta = self.scalar(max(1, min(round(delta), full)))
         self.heaviest = self.scalar(min(int(graph.max_weight), full))
 
@@ -71,8 +71,8 @@ class Rows:
         self._host: NDArray[Any] | None = None
         self.figures: Any = None  # RowFigures of block_distance.cuh, if the kernels compute them
         self.reduction = workspace.reduction
-        asked = reduces and self.reduction is not None and self.reduction.kind in FIGURES
-        if asked and self.on_device and self.dtype.kind == "i" and listed is None:
+        figures = reduces and self.reduction is not None and self.reduction.kind in FIGURES
+        if figures and self.on_device and self.dtype.kind == "i" and listed is None:
             self.figures = runtime.cupy().empty((3, len(sources)), np.int64)
             self._landing = runtime.Pinned(self.figures.nbytes)
         self.counters = runtime.upload(np.array([0, 0, 0, steps_allowed(self.n)], np.uint64))
@@ -109,9 +109,9 @@ class Rows:
 
     def landing(self) -> AbstractContextManager[Landing | None]:
         """Return a copier of finished rows to the host during the solve; None if not faster."""
-        there = self.given is not None and runtime.is_device_array(self.given)
+        into_device = self.given is not None and runtime.is_device_array(self.given)
         size = len(self.sources) * self.width * self.dtype.itemsize
-        if self.on_device or there or self.threads == 1 or size < LARGE:
+        if self.on_device or into_device or self.threads == 1 or size < LARGE:
             return nullcontext()
         return Landing(self.threads)
 

@@ -36,7 +36,7 @@ def near_far(graph: Graph, sources: Any, options: OneLaunchOptions, workspace: W
 @variant(
     "near_far_partitioned",
     device="cuda",
-    summary="vertices split over several GPUs, whose improvements the owner fetches once per step",
+    summary="vertices split over several GPUs, which fetch improvements once per step",
     options=PartitionedOptions,
     requires=splits,
     paper="davidson-2014",

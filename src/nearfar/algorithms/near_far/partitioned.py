@@ -315,9 +315,8 @@ class Partitioned:
                     break
                 self._check(launched * _STEPS_PER_LAUNCH)
                 ahead = max(1, launched // 8)
-        self._ahead = -(
-            -(int(now["steps"]) + 1) // _STEPS_PER_LAUNCH
-        )  # one more step detects the end
+        # One more step detects the end.
+        self._ahead = -(-(int(now["steps"]) + 1) // _STEPS_PER_LAUNCH)
         return now, {}
 
     def _in_single_steps(self) -> tuple[Any, dict[str, Any]]:

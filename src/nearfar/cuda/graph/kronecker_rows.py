@@ -47,7 +47,7 @@ def kronecker_rows(
         with runtime.on_device(device):
             cp = runtime.cupy()
             program = runtime.program(_KERNELS, macros)
-            asked = filled(
+            description = filled(
                 kind,
                 key=Stream(seed, "kronecker.edges").key,
                 scramble_key=Stream(seed, "kronecker.scramble").key,
@@ -63,7 +63,7 @@ def kronecker_rows(
             )
             grid = runtime.device().multiprocessors * 16
             offsets = cp.zeros(last - first + 1, dtype=np.int64)
-            degrees = {"kronecker": asked, "degrees": offsets[1:]}
+            degrees = {"kronecker": description, "degrees": offsets[1:]}
             program.kernel("kronecker_degrees")(grid, _THREADS, degrees)
             cp.cumsum(offsets, out=offsets)
             m = int(offsets[-1])
@@ -71,7 +71,7 @@ def kronecker_rows(
                 8 * m + 8 * (last - first), "give more devices, or a lower scale"
             )
             edges = cp.empty(8 * m, dtype=np.uint8)
-            rows = {"kronecker": asked, "cursors": offsets[:-1].copy(), "edges": edges}
+            rows = {"kronecker": description, "cursors": offsets[:-1].copy(), "edges": edges}
             program.kernel("kronecker_rows")(grid, _THREADS, rows)
             graph = DeviceGraph(last - first, m, offsets, edges, narrow, wide, narrow, True, 8)
             made.append(Rows(device, first, last, graph))

@@ -282,8 +282,8 @@ def chosen_ends(
     total[row, column] = np.where(missing, np.inf, cost[row, column] + between)
     best = np.argmin(total, axis=1)
     ends.length = total[np.arange(len(best)), best]
-    there = np.isfinite(ends.length)
-    ends.first[there], ends.last[there] = best[there] // into, best[there] % into
+    exists = np.isfinite(ends.length)
+    ends.first[exists], ends.last[exists] = best[exists] // into, best[exists] % into
     same = np.flatnonzero((origins.edge == destinations.edge) & (origins.edge >= 0))
     if not len(same):
         return ends
@@ -322,18 +322,18 @@ def _searched_paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[ND
     """Return paths as edges of the searched graph."""
     none = np.empty(0, np.int64)
     found = [none] * len(ends.length)
-    asked = np.flatnonzero(ends.first >= 0)
-    pairs = [ends.vertices(int(i)) for i in asked]
+    paired = np.flatnonzero(ends.first >= 0)
+    pairs = [ends.vertices(int(i)) for i in paired]
     if isinstance(graph, Prepared) and solver["method"] == "auto" and pairs:
         named = list(zip(*(graph.name_of(list(side)).tolist() for side in zip(*pairs, strict=True)),
                          strict=True))  # fmt: skip
         threads = solver["threads"] if len(pairs) >= _SHARED else 1
         paths = graph.paths_of_pairs(named, threads, device="cpu")
-        for i, at in zip(asked.tolist(), range(len(asked)), strict=True):
+        for i, at in zip(paired.tolist(), range(len(paired)), strict=True):
             found[i] = paths.edges[paths.offsets[at] : paths.offsets[at + 1]]
         return found
     for source in {start for start, _ in pairs}:
-        mine = [(i, end) for i, (start, end) in zip(asked.tolist(), pairs, strict=True)
+        mine = [(i, end) for i, (start, end) in zip(paired.tolist(), pairs, strict=True)
                 if start == source]  # fmt: skip
         targets = [graph.name_of(end) for _, end in mine]
         tree = sssp(graph, graph.name_of(source), targets=targets, **solver)
