@@ -1,12 +1,12 @@
-"""Find the k shortest paths between two vertices that visit no vertex twice.
+"""The k shortest paths without repeated vertices between two vertices.
 
 Yen's method (1971) with Lawler's rule (1972): the next path leaves an earlier one at some vertex,
-the spur, and takes an edge that no earlier path with the same beginning takes there. One search per
-spur runs with the vertices of the beginning removed. The searches are goal-directed: the distance
-to the target in the whole graph, computed once on the transpose, never overestimates the remaining
-distance when vertices are removed, so a search scans little more than the path it finds and never
-touches vertices that cannot reach the target. With negative weights the same potentials make every
-step non-negative. The loop is in ``cpu/search/k_shortest.cpp``.
+the spur, by an edge that no earlier path with the same beginning has used at that vertex. One
+search per spur runs with the vertices of the beginning removed. The searches are goal-directed: the
+distance to the target in the whole graph, computed once on the transpose, never overestimates the
+remaining distance when vertices are removed. A search therefore scans little more than the path it
+finds, and no vertices that cannot reach the target. With negative weights the same potentials make
+every step non-negative. The loop is in ``cpu/search/k_shortest.cpp``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def k_shortest_paths(
     Parameters
     ----------
     graph : graph_like or TurnGraph
-        Any weights without a negative cycle that leads to the target.
+        Graph with any weights, but no negative cycle from which the target is reached.
     source, target : int or vertex name
     k : int
         Maximum number of paths, at least 0.

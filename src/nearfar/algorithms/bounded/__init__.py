@@ -1,4 +1,4 @@
-"""Bounded searches: all vertices within a limit of each source, at the cost of those vertices.
+"""Bounded searches: all vertices within a limit of each source, in time for these vertices only.
 
 A dense engine fills a row of n distances per source, however few vertices are within the limit.
 A bounded search keeps its distances in a hash table that grows with the reached vertices::

@@ -1,4 +1,4 @@
-"""Breadth-first search: shortest paths where every edge counts 1.
+"""Breadth-first search: shortest paths in graphs without weights.
 
 Moore 1959; with the direction switch of Beamer, Asanovic and Patterson 2012. Level by level::
 
