@@ -332,8 +332,8 @@ class Exchange:
             Table with a geometry of lines (``LineString``), whose ends are vertices. Lines that end
             at the same point share a vertex; lines that only cross do not.
         weight : str or None
-            Column of the weights; if there is no column ``"length"``, this name measures the lines
-            in the units of the table's projection. None counts edges.
+            Column of the weights. If the table has no column ``"length"``, this name means the
+            lengths of the lines in units of the table's projection. None counts edges.
         directed : bool
             Whether streets can be used only in the direction of the line.
         digits : int or None

@@ -69,7 +69,7 @@ class Written(Protocol):
 
     @property
     def engine(self) -> str:
-        """Id of the variant that solves."""
+        """Name of the engine that solves the rows."""
 
     @property
     def further(self) -> dict[str, Any]:

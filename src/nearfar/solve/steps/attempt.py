@@ -41,7 +41,7 @@ class Solved:
     stats: dict[str, Any]
     partials: Any  # partial results, as in :class:`nearfar.registry.Answer`
     lost: list[int]  # rows in which a distance may be missing because it does not fit
-    certain: bool  # whether the variant reported the losses itself
+    certain: bool  # whether the lost rows are certainly wrong, as reported by the variant
     wide: tuple[int, ...] = ()  # rows that were repeated in 64 bits
 
 
