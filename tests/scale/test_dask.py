@@ -282,7 +282,7 @@ def test_what_a_worker_raises_arrives_and_the_cluster_stays_usable(client, tmp_p
 
 def test_versions_that_differ_and_workers_without_the_package(client, monkeypatch):
     monkeypatch.setattr(nearfar, "__version__", "9.9")
-    with pytest.raises(ClusterError, match=r"nearfar is \S+ on workers tcp://.* but 9.9 on"):
+    with pytest.raises(ClusterError, match=r"nearfar is \S+ on workers? tcp://.*, but 9.9 on"):
         scale.distances(client, mesh(4), reduce="max")
     monkeypatch.undo()
 
