@@ -70,7 +70,7 @@ def test_can_run_gives_reasons_in_words() -> None:
     (v,) = find("dijkstra_radix_heap@cpu")
     v = dataclasses.replace(v, dtypes=frozenset({"int32", "int64"}))
     floats = Graph.from_edges([0], [1], [1.0])
-    assert v.can_run(floats, Request()) == "does not take float64 weights"
+    assert v.can_run(floats, Request()) == "does not accept float64 weights"
 
 
 def test_cuda_variants_say_what_is_missing_where_there_is_no_gpu() -> None:

@@ -144,7 +144,7 @@ __all__ = [
 ]
 
 
-# : Further public modules; all others are private. Those without a dot are found by attribute.
+#: Further public modules; all others are private. Names without a dot are also attributes.
 _PUBLIC = (
     "answer",
     "choose",

@@ -37,7 +37,7 @@ __all__ = [
 
 _QUOTED = 80
 _BITS = 1 << 10
-# : Around an option in a message, and before its value; quoted text contains neither.
+#: Marks around an option in a message and before its value; quoted text contains none of them.
 _BEGIN, _VALUE, _END = "\x0e", "\x1f", "\x0f"
 
 
@@ -56,8 +56,8 @@ def _in_python(name: str, value: str | None) -> str:
 
 
 def quoted(token: Any) -> str:
-    """Quote input of a file or a caller on one line: ``repr`` of at most 80 characters."""
-    if isinstance(token, int) and token.bit_length() > _BITS:  # Python refuses to print some
+    """Return the ``repr`` of input from a file or a caller on one line, cut at 80 characters."""
+    if isinstance(token, int) and token.bit_length() > _BITS:  # Python refuses to print large ones
         return f"an integer of {token.bit_length()} bits"
     with contextlib.suppress(Exception):  # of a foreign class
         if token.shape == ():
@@ -67,13 +67,13 @@ def quoted(token: Any) -> str:
         return shown + "..." if len(token) > _QUOTED else shown
     try:
         shown = " ".join(repr(token).split())
-    except Exception:  # of a foreign class
+    except Exception:  # the ``repr`` of a foreign class may raise anything
         shown = f"<{type(token).__name__}>"
     return shown[:_QUOTED] + "..." if len(shown) > _QUOTED else shown
 
 
 def listed(names: Iterable[object], most: int = 20) -> str:
-    """List the first of some names, long ones cut: ``"a, b, c"`` or ``"a, b and 7 more"``."""
+    """Join the first names and cut long ones: ``"a, b, c"`` or ``"a, b and 7 more"``."""
     texts = [text if (text := str(name)).isprintable() else repr(text) for name in names]
     shown = ", ".join(t if len(t) <= _QUOTED else t[:_QUOTED] + "..." for t in texts[:most])
     return shown + (f" and {len(texts) - most} more" if len(texts) > most else "")
@@ -87,7 +87,7 @@ def size_text(size: int) -> str:
 
 
 def did_you_mean(given: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
-    """Return the nearest known names as the end of a message: ``"; did you mean 'delta'?"``."""
+    """Return the end of a message that suggests similar names: ``"; did you mean 'delta'?"``."""
     import difflib
 
     near = difflib.get_close_matches(given[:_QUOTED], list(known), most, cutoff)
@@ -97,21 +97,21 @@ def did_you_mean(given: str, known: Iterable[str], most: int = 1, cutoff: float 
 class NearfarError(Exception):
     """Base class of the errors that nearfar raises.
 
-    Errors can be pickled with message and attributes, so those raised in a process pool reach
-    the caller. A subclass that builds its message from other arguments stores each of them as an
-    attribute of the same name.
+    Errors are pickled with their message and attributes, so that errors raised in a process pool
+    reach the caller intact. A subclass that builds its message from other arguments stores each of
+    them as an attribute of the same name.
 
     Attributes
     ----------
     option : str or None
-        Wrong keyword, if the message is about one.
+        Keyword that the message rejects, if any.
     choices : dict
         Alternative keywords and values in the message, as Python text: ``{"device":
         "'cpu'"}``.
     """
 
     def __init__(self, *args: Any) -> None:
-        # : Parts of the message in turns: text, then an option and its value or None.
+        #: Alternating parts of the message: text, then an option and its value or None.
         self._parts: list[Any] = []
         if args and isinstance(args[0], str) and _BEGIN in args[0]:
             text, *marked = args[0].split(_BEGIN)
@@ -125,7 +125,7 @@ class NearfarError(Exception):
 
     @property
     def option(self) -> str | None:
-        """Wrong keyword, if the message is about one."""
+        """Keyword that the message rejects, if any."""
         return next((name for name, value in self._parts[1::2] if value is None), None)
 
     @property
@@ -134,13 +134,13 @@ class NearfarError(Exception):
         return {name: value for name, value in self._parts[1::2] if value is not None}
 
     def worded(self, word: Callable[[str, str | None], str]) -> str:
-        """Return the message in the words of an interface.
+        """Return the message with its options spelled as in another interface.
 
         Parameters
         ----------
         word : callable
-            Function that returns the text of an option from its name and its value in Python,
-            which is None if the message has none.
+            Function that returns the spelling of an option, given its name and the Python text of
+            its value, or None if the message shows no value.
 
         Returns
         -------
@@ -163,12 +163,12 @@ class GraphError(NearfarError, ValueError):
 
 
 class VertexError(NearfarError, IndexError):
-    """Error for a source or target that is not a vertex of the graph, or no place near it.
+    """Error for a source or target that is not a vertex of the graph, or a place far from it.
 
     Attributes
     ----------
     row : int or None
-        Number of the wrong place, if places were given.
+        Index of the rejected place, if places were given.
     """
 
     row: int | None = None
@@ -185,7 +185,8 @@ class GraphFormatError(NearfarError, ValueError):
     ----------
     message : str
         Description of the fault in one sentence.
-    path : str or None File.
+    path : str or None
+        Path of the file.
     line : int or None
         1-based line number, if the format has lines.
     """
@@ -261,8 +262,8 @@ class ZeroCycleError(NearfarError, ValueError):
         self.cycle = list(cycle)
         shown = _around(self.cycle)
         super().__init__(
-            f"cycle of {len(self.cycle)} vertices and weight zero: {shown}; shortest paths have no "
-            "number there: give its edges positive weights"
+            f"cycle of {len(self.cycle)} vertices and weight zero: {shown}; shortest paths through "
+            "it cannot be counted: give its edges positive weights"
         )
 
 
@@ -299,7 +300,7 @@ def not_reached(source: Any, target: Any, limit: float | None = None) -> Unreach
 
 
 class ProofError(NearfarError, ArithmeticError):
-    """Error for an answer that failed its proof; it names the first bad vertex or edge."""
+    """Error for an answer that fails its proof; it names the first wrong vertex or edge."""
 
 
 class VariantUnavailable(NearfarError, RuntimeError):
@@ -311,15 +312,15 @@ class MissingDependencyError(NearfarError, ImportError):
 
 
 class KernelCompileError(NearfarError, RuntimeError):
-    """Error for a CUDA kernel that did not compile, with options and first error line."""
+    """Error for a CUDA kernel that does not compile, with its options and first error line."""
 
 
 class SolverError(NearfarError, RuntimeError):
-    """Error for a solver that stopped without an answer, such as at its step bound."""
+    """Error for a solver that stops without an answer, for example at its bound on steps."""
 
 
 class ClusterError(NearfarError, RuntimeError):
-    """Error for a cluster that does not respond, or whose workers cannot serve."""
+    """Error for a cluster that does not respond, or whose workers cannot run the work."""
 
 
 class CacheError(NearfarError, OSError):

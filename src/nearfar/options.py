@@ -19,17 +19,17 @@ import numpy as np
 from nearfar.errors import OptionError, did_you_mean, keyword, listed, quoted
 
 Device = Literal["auto", "cpu", "cuda", "gpu"]
-# : CUDA devices that share work: all, their numbers, or the current one.
+#: CUDA devices that share work: all, their numbers, or the current one.
 Devices = Literal["all"] | list[int] | None
 
 
-# : Names of other libraries for arguments of the functions that solve.
+#: Arguments of other libraries' functions, and the corresponding keyword or call in nearfar.
 _SYNONYMS = {
     "cutoff": keyword("limit"),
     "max_distance": keyword("limit"),
     "radius": keyword("limit"),
     "target": "targets=[...], or nearfar.shortest_path for one path",
-    "directed": "the graph's: Graph.from_edges(..., directed=False) adds both directions",
+    "directed": "Graph.from_edges(..., directed=False), which adds both directions",
     "sources": "nearfar.distances(graph, sources), or nearfar.nearest for the nearest of them",
     "indices": "nearfar.distances(graph, sources)",
     "unweighted": keyword("weight", None),
@@ -40,7 +40,7 @@ _SYNONYMS = {
     "n_jobs": keyword("threads"),
     "num_threads": keyword("threads"),
 }
-# : Keywords of the functions that solve, which are similar to common misspellings.
+#: Keywords of the functions that solve, suggested for misspelt options.
 _KEYWORDS = (
     *("weight", "method", "device", "threads", "limit", "targets", "predecessors", "stats"),
     *("progress", "pairs", "reduce", "out", "memory", "block", "trace", "allow_unsafe"),
@@ -79,7 +79,7 @@ def _is_bool(value: Any) -> bool:
     return isinstance(value, (bool, np.bool_)) or (_is_integer(value) and value in (0, 1))
 
 
-# : Kinds that an annotation accepts, and the expected kind for messages.
+#: Kinds that an annotation accepts, and the expected kind for messages.
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "bool": (_is_bool, "true or false"),
     "int": (_is_integer, "an integer"),
@@ -116,8 +116,8 @@ class DeltaOptions:
 class LaunchOptions:
     """Launch shape of the methods that run as three kernels: relax, minimum, update.
 
-    None means the values that ``nearfar tune`` stored for this device and class of graph, else
-    256 threads and the driver's own carve-out.
+    None means the values that ``nearfar tune`` stored for this device and class of graph; without
+    stored values, 256 threads and the driver's choice of carve-out.
 
     Parameters
     ----------
@@ -143,10 +143,10 @@ class LaunchOptions:
 
 
 def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
-    """Return the inclusive limit as a Python int (integer distances) or float; None for none.
+    """Return the inclusive limit as a Python int (integer distances) or float, or None.
 
-    The source has distance 0 and is in every answer, so limits are at least 0 even with negative
-    weights.
+    The source has distance 0 and belongs to every answer, so limits are at least 0 even with
+    negative weights.
     """
     if limit is None:
         return None
@@ -154,7 +154,7 @@ def check_limit(limit: Any, dtype: np.dtype[Any]) -> int | float | None:
         raise OptionError(f"{keyword('limit')} is {quoted(limit)}: give a number")
     if isinstance(limit, np.integer):
         limit = int(limit)
-    if isinstance(limit, int) and limit.bit_length() > 1000:  # more than a float holds
+    if isinstance(limit, int) and limit.bit_length() > 1000:  # too large for a float
         limit = math.inf if limit > 0 else -math.inf
     if math.isnan(limit):
         raise OptionError(f"{keyword('limit')} is NaN: give a number")
@@ -179,15 +179,15 @@ def check_above_zero(**values: Any) -> None:
 
 @functools.cache
 def _kinds(annotation: str) -> tuple[str, ...]:
-    """Return the parts of an annotation; empty if one of them is not checked by this module."""
+    """Return the kinds in an annotation, or nothing if this module does not check one of them."""
     kinds = tuple(annotation.split(" | "))
     return kinds if _KINDS.keys() >= set(kinds) else ()
 
 
 def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
-    """Refuse a value of another kind than an option's annotation names.
+    """Refuse a value whose kind does not match an option's annotation.
 
-    Only annotations of bools, numbers and strings are checked; the owner of the option checks
+    Only annotations of bools, numbers and strings are checked; the owner of an option checks the
     others.
     """
     kinds = _kinds(annotation)
@@ -203,7 +203,7 @@ def build_options(
     variant: str,
     having: Callable[[str], list[str]] = lambda _: [],
 ) -> Any:
-    """Make the options object of a variant; ``having`` returns the ids that have an option."""
+    """Build the options of a variant; ``having`` returns the ids of variants with an option."""
     if not given:
         return cls()
     fields = {field.name: str(field.type) for field in dataclasses.fields(cls)}
@@ -211,7 +211,7 @@ def build_options(
     for name in given:
         if name not in known:
             if name in _SYNONYMS:
-                raise OptionError(f"no option {quoted(name)}: here that is {_SYNONYMS[name]}")
+                raise OptionError(f"no option {quoted(name)}: use {_SYNONYMS[name]}")
             has = f"it has: {', '.join(known)}" if known else "it has none"
             near = did_you_mean(name, [*known, *_KEYWORDS])
             if others := having(name):

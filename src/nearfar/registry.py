@@ -24,13 +24,13 @@ from nearfar.system.devices import runtime
 
 P = ParamSpec("P")
 _EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
-#: Problems in words.
+#: Description of each problem.
 _PROBLEMS = {"sssp": "one source", "batch": "several sources", "all_pairs": "all pairs"}
-# : Choices of the chooser for a graph, with reasons, by request. A variant that stores
-# : data with a graph which changes the best choice clears them.
+#: Variants chosen for a graph, with reasons, by request. A variant clears them when it stores
+#: data with the graph that may change the choice.
 CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
-# : Kinds of reductions that need no sums of distances, and with these all that read only the count,
-# : sum and maximum of the distances of a row.
+#: Kinds of reductions that need no sums of distances, and all kinds that read only the count, sum
+#: and maximum of a row's distances.
 UNADDED = ("count", "max")
 FIGURES = (*UNADDED, "sum", "mean", "summary")
 Problem = Literal["sssp", "batch", "all_pairs"]
@@ -38,10 +38,10 @@ WeightSupport = Literal["nonnegative", "any", "unweighted"]
 
 
 class Declined(Exception):
-    """Signal of a running variant that it should not serve this graph; another is chosen.
+    """Exception with which a running variant declines a graph, so that another one is chosen.
 
-    It is raised before anything is written, with the reason; the variant's cost is infinite from
-    then on.
+    It is raised with a reason before anything is written. Later requests on the graph treat the
+    variant's cost as infinite.
     """
 
 
@@ -49,48 +49,48 @@ class Declined(Exception):
 class Answer:
     """Result of a variant."""
 
-    # shape `(n,)` for one source, `(k, n)` for several; dtype of the weights (int32 when there are
-    # none); unreached is inf or the dtype's maximum, at which sums saturate
+    # shape `(n,)` for one source, `(k, n)` for several; dtype of the weights (int32 without
+    # weights); unreached is inf or the dtype's maximum, at which sums saturate
     distances: Any
     # counters of the run (`iterations`, `edges_relaxed`, `delta`, ...) and, with `stats="full"`,
     # arrays with one entry per iteration
     stats: dict[str, Any] = field(default_factory=dict)
-    # predecessors from variants registered with `predecessors=True`; for the others a pass over
-    # tight edges in nearfar.answer.paths computes them
+    # predecessors, from variants registered with `predecessors=True`; for other variants
+    # nearfar.answer.paths computes them by a pass over tight edges
     predecessors: Any = None
-    # partial results of the workspace's reduction for consecutive rows. The rows themselves may be
-    # present too, or None
+    # partial results of the workspace's reduction for consecutive rows; `distances` may then be
+    # None
     partials: list[Partial] | None = None
-    masked: bool = False  # whether vertices beyond the workspace's limit are unreached already
+    masked: bool = False  # whether vertices beyond the workspace's limit are marked unreached
 
 
 @dataclass(frozen=True, slots=True)
 class Partial:
     """Reduction of some columns of consecutive rows, one entry per row.
 
-    :class:`nearfar.solve.rows.reductions.Reduction` combines them with those of other columns and
-    finishes them. It reads the first three, the bins, or the last two. Counts, totals and maxima
-    are on the host, the others on the device that computed them.
+    :class:`nearfar.solve.rows.reductions.Reduction` combines the parts of all columns and computes
+    the result from them. It reads the first three fields, the bins, or the last two fields. Counts,
+    totals and maxima are on the host, the others on the device that computed them.
     """
 
-    counts: Any = None  # int64 array, shape (k,), or None; number of distances that count
-    # float64 array, shape (k,), or None; sums of distances or their inverses, exact for integers;
-    # floats are added in the order of whole rows, so sums of parts are never combined
+    counts: Any = None  # int64 array, shape (k,), or None; number of distances included
+    # float64 array, shape (k,), or None; sums of distances or of their inverses. Integer sums are
+    # exact; floats are added in the order of whole rows, so sums of parts are never combined
     totals: Any = None
-    most: Any = None  # array, shape (k,), or None; greatest distance; undefined if none counts
+    most: Any = None  # array, shape (k,), or None; greatest distance; undefined where counts is 0
     bins: Any = None  # int64 array, shape (k, bins); bins of a histogram
     # int64 array, shape (k, nearest), or None; nearest vertices, padded with -1
     vertices: Any = None
     distances: Any = None  # their distances, padded with unreached
 
 
-# : Rows with only their reached entries: int64 offsets of each row and the end, vertices
-# : and distances in order of distance, then of the vertex, and counters of the run.
+#: Reached entries of each row: int64 offsets of the rows and of the end, vertices and distances
+#: ordered by distance and then by vertex, and counters of the run.
 SparseRows = tuple[Any, Any, Any, dict[str, Any]]
 
 
 class RowReduction(Protocol):
-    """Quantity to keep of a row: :class:`nearfar.solve.Reduction` as variants see it."""
+    """Protocol of a reduction: the part of :class:`nearfar.solve.Reduction` that variants use."""
 
     @property
     def kind(self) -> str:
@@ -98,7 +98,7 @@ class RowReduction(Protocol):
 
     @property
     def k(self) -> int:
-        """Number of the nearest; 0 for other kinds."""
+        """Number of nearest vertices; 0 for other kinds."""
 
     @property
     def edges(self) -> tuple[float, ...]:
@@ -107,11 +107,11 @@ class RowReduction(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Checked request, as ``can_run``, the costs and the chooser see it.
+    """Checked request, the input of ``can_run``, the costs and the chooser.
 
-    ``once`` says that the graph was made for this request only, so that no later one benefits
-    from data that a variant builds. ``comes_back`` says that rows are to be copied from the
-    device to the host, ``sparse`` that only the reached entries of each row are kept.
+    ``once``: the graph was built for this request only, so that no later request benefits from
+    data that a variant builds. ``comes_back``: rows are copied from the device to the host.
+    ``sparse``: only the reached entries of each row are kept.
     """
 
     problem: Problem = "sssp"
@@ -133,43 +133,43 @@ class Workspace:
     """Resources and settings of a run besides graph, source and options."""
 
     threads: int = 1  # workers that a CPU variant may use, at least 1
-    # inclusive limit: vertices farther than this may be left unreached (the caller masks them
-    # anyway)
+    # inclusive limit; farther vertices may be left unreached, and the caller masks the rest
     limit: float | None = None
-    # int array or None; targets: the run may stop once all are settled; the caller masks farther
-    # vertices
+    # int array or None; the run may stop once all targets are settled, and the caller masks
+    # farther vertices
     targets: Any = None
     # {"basic", "full"}; whether to record arrays with one entry per iteration
     stats: Literal["basic", "full"] = "basic"
 
-    # The others are only for `batch` and `all_pairs`.
-    # int64 array or None; the answer has these columns, in this order, instead of one for every
-    # vertex; a search may stop once all of them are settled
+    # The following fields apply only to `batch` and `all_pairs`.
+
+    # int64 array or None; vertices of the answer's columns, in order; None means all vertices. A
+    # search may stop once all of them are settled
     columns: Any = None
-    # C-contiguous memory of the answer's shape and dtype that the variant may write to and return
+    # C-contiguous array of the answer's shape and dtype that the variant may fill and return
     out: Any = None
-    on_device: bool = False  # on CUDA: whether the whole answer is to stay on the device
-    # whether the caller wants predecessors. A variant with `predecessors=True` may return them;
+    on_device: bool = False  # on CUDA: whether the whole answer stays on the device
+    # whether predecessors are requested. A variant with `predecessors=True` may return them;
     # otherwise the pass over tight edges computes them
     predecessors: bool = False
     # CUDA devices that share the rows, for variants with `devices=`; None is the current one
     devices: Sequence[int] | None = None
-    # reduction of the rows. A variant with `reduces=True` then answers without rows, or with
-    # nothing where it needs them; any other may add partial results to its rows
+    # reduction of the rows. A variant with `reduces=True` then returns partial results without
+    # rows, or nothing if it cannot; any other variant may return both
     reduction: RowReduction | None = None
 
 
 class Estimate(NamedTuple):
     """Estimated time of a variant for a request."""
 
-    # seconds where the formula was fitted, the graph being on the variant's device (transfers and
-    # speeds are the chooser's); infinite if never to be chosen, for a reason that is worth showing
+    # seconds on the machine of the fit, without transfers, which the chooser adds; infinite if the
+    # variant must not be chosen but the reason is worth showing
     seconds: float
-    reason: str  # reason in words, for `--explain`
+    reason: str  # reason as text, for `--explain`
 
 
-#: Signatures of a variant's function, of that for sparse rows (None requests dense ones), and of
-#: its cost.
+#: Signatures of a variant's solver, of its solver for sparse rows (which returns None to request
+#: dense rows), and of its cost.
 Solver = Callable[["Graph", Any, Any, Workspace], Answer]
 Sparse = Callable[["Graph", Any, Any, Workspace], "SparseRows | None"]
 Cost = Callable[["Facts", Request], Estimate | None]
@@ -196,34 +196,34 @@ class Variant:
     # on graphs without weights
     weights: WeightSupport = "nonnegative"
     options: type[Any] = NoOptions  # frozen dataclass of the options it accepts
-    # paper, section: origin: a key of `CITATION.cff` and the section or algorithm name in the paper
+    # origin: a key of `CITATION.cff`, and the section or algorithm name in the paper
     paper: str = ""
     section: str = ""
     # wrong by design (a paper shows its race); runs only when named, with `allow_unsafe=True`
     unsafe: bool = False
-    # `(graph, request) -> True or reason`, for further limits
+    # `(graph, request) -> True or reason`, for further restrictions
     requires: Callable[[Graph, Request], Literal[True] | str] | None = None
     predecessors: bool = False  # whether it can return predecessors
     # weight dtypes it accepts (an unweighted graph counts as int32)
     dtypes: Set[str] = _EVERY_DTYPE
     complexity: str = ""  # worst-case work, for the reference
-    # `(facts, request) -> Estimate`, or None if it should not be chosen, for graphs of accepted
-    # weights; `auto` does not rank a variant without a cost, which runs only when named
+    # `(facts, request) -> Estimate`, or None if the variant should not be chosen; called only for
+    # graphs with accepted weights. A variant without a cost runs only when named
     cost: Cost | None = None
-    # `(graph, request) -> bytes` of host memory that a batch takes besides its rows
+    # `(graph, request) -> bytes` of host memory that a batch needs in addition to its rows
     scratch: Callable[[Graph, Request], int] | None = None
     reduces: bool = False  # whether it can reduce the rows of a batch without materialising them
-    # function that returns the reached entries of each row without materialising the row
+    # solver that returns only the reached entries of each row
     sparse: Sparse | None = None
     parallel: bool = False  # whether several workers share the solve from one source
     # whether `nearfar tune GRAPH` measures launch shapes of this variant when no method is named
     tune: bool = False
-    # of {"host", "device"}: where the rows of a batch may be that the variant itself shares over
-    # devices; with `device`, each writes to the one that holds them. Without, the caller divides
+    # subset of {"host", "device"}: locations of the rows for which the variant itself divides a
+    # batch over several devices. For other locations the caller divides the batch
     devices: Set[str] = frozenset()
 
     def available(self) -> Literal[True] | str:
-        """Return whether this machine can run the variant: True, or the reason in words."""
+        """Return True if this machine can run the variant, or the reason why not."""
         if self.device == "cuda":
             from nearfar.system.devices import runtime
 
@@ -231,19 +231,19 @@ class Variant:
         return True
 
     def can_run(self, graph: Graph, request: Request) -> Literal[True] | str:
-        """Return whether the variant can serve a request: True, or the reason in words."""
+        """Return True if the variant can serve a request, or the reason why not."""
         here = self.available()
         return here if here is not True else self.fits(graph, request)
 
     def fits(self, graph: Graph, request: Request) -> Literal[True] | str:
-        """Return the result of :meth:`can_run` without checking that the device is available."""
+        """Return the result of :meth:`can_run` without checking whether the device is available."""
         if request.problem not in self.problems:
             can = " and ".join(words for name, words in _PROBLEMS.items() if name in self.problems)
             return f"solves {can}, not {_PROBLEMS[request.problem]}"
         if self.weights == "unweighted" and graph.is_weighted:
             return "needs a graph without weights"
         if self.dtypes != _EVERY_DTYPE and graph.weight_dtype.name not in self.dtypes:
-            return f"does not take {graph.weight_dtype} weights"
+            return f"does not accept {graph.weight_dtype} weights"
         if self.weights == "nonnegative" and graph.n_negative:
             return f"negative weight on edge {graph.first_negative}"
         return True if self.requires is None else self.requires(graph, request)
@@ -253,22 +253,22 @@ class Variant:
         return None if self.cost is None else self.cost(facts, request)
 
     def scratch_bytes(self, graph: Graph, request: Request) -> int:
-        """Return an upper bound of the host memory that a batch takes besides its rows."""
+        """Return an upper bound on the host memory that a batch needs in addition to its rows."""
         if self.scratch is not None:
             return self.scratch(graph, request)
         if self.device == "cuda":
-            return 0  # device memory is checked where it is allocated
-        return 24 * graph.n_vertices * request.threads  # a queue and marks for each worker
+            return 0  # device memory is checked when it is allocated
+        return 24 * graph.n_vertices * request.threads  # queue and marks of each worker
 
 
 _DEVICES = ("cpu", "cuda")
-# : Index of the family in a module's name, by the folder of the module.
+#: Index of the family in a module's name, by the folder of the module.
 _FAMILY_AT = {"algorithms": 2, "papers": 3, "prepared": 1}
 _priced: dict[tuple[str, str, bool], tuple[Variant, ...]] = {}
 _registry: dict[str, Variant] = {}
 _families: set[str] = set()
 _discovered: set[tuple[str, str]] = set()  # folder and device
-_discovering = threading.RLock()  # one thread imports, the others wait until all is registered
+_discovering = threading.RLock()  # other threads wait until all variants are registered
 
 
 def _registering(make: Callable[P, Variant]) -> Callable[P, Callable[[Solver], Solver]]:
@@ -311,7 +311,7 @@ def _discover(
 ) -> None:
     """Register the variants of one kind of device, or of both.
 
-    Folders that a request does not need can be left out.
+    Folders whose variants a request does not need can be left out.
     """
     for place in _DEVICES if device is None else (device,):
         for folder in folders:
@@ -401,7 +401,7 @@ def canonical_method(method: str) -> str:
 
 
 def is_family(method: str) -> bool:
-    """Return whether a name is only that of a family, whose forms are ranked for the graph."""
+    """Return whether a name denotes a family, whose variants are ranked, and not one variant."""
     _discover()
     name = canonical_method(method)
     if "@" in name or any(f"{name}@{device}" in _registry for device in _DEVICES):
@@ -412,7 +412,7 @@ def is_family(method: str) -> bool:
 def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> list[Variant]:
     """Return the variants of ``method`` and ``device``: ``idea@device``, ``idea`` or a family.
 
-    Case is ignored, and hyphens are underscores.
+    Case is ignored, and hyphens are read as underscores.
     """
     idea, _, at = canonical_method(method).partition("@")
     at, device = "cuda" if at == "gpu" else at, canonical_device(device)

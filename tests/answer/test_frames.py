@@ -155,7 +155,7 @@ def test_labels_refuse_what_has_none() -> None:
         with pytest.raises(OptionError, match="cannot be combined with predecessors or reduce"):
             nearfar.distances(g, out="pandas", **other)
     twice = small(names=["a", "source", "c", "d"])
-    with pytest.raises(OptionError, match="two columns would be called 'source'"):
+    with pytest.raises(OptionError, match="two columns would have the name 'source'"):
         nearfar.distances(twice, out="polars")
 
 

@@ -89,7 +89,7 @@ def test_research_forms_are_never_chosen(grid: Graph) -> None:
     assert {"dijkstra_fibonacci_heap@cpu", "crauser_fused@cuda", "bellman_ford@cpu"} <= unpriced
     found = choose.explain(grid, device="cpu", threads=1)
     assert not unpriced & {choice.variant.id for choice in found.ranking}
-    assert found.others["dijkstra_fibonacci_heap@cpu"] == "never chosen: a research form"
+    assert found.others["dijkstra_fibonacci_heap@cpu"] == "never chosen: a research variant"
     assert found.others["goldberg_radzik@cpu"] == "never chosen for such a graph and request"
 
 
@@ -132,7 +132,7 @@ def test_explain_says_what_a_gpu_would_take_where_none_is(
     found = choose.explain(grid, threads=1)
     assert found.others["near_far@cuda"] == "no CUDA device: nobody plugged one in"
     assert found.elsewhere["near_far@cuda"].startswith("an H200 ")
-    assert "to bring there" in found.elsewhere["near_far@cuda"]
+    assert "to upload" in found.elsewhere["near_far@cuda"]
     assert "breadth_first@cuda" not in found.elsewhere  # the graph has weights
     assert not choose.explain(grid, device="cpu", threads=1).elsewhere
 
@@ -247,7 +247,7 @@ def test_balls_of_host_and_device_are_the_same(
         for start in (0, graph.n_vertices - 1, graph.widest_vertex):
             limits = facts._BALL, facts._EDGES, levels, row
             found = _cpu.ball(*arrays, start, *limits)
-            assert found == facts._ball_there(graph, start)
+            assert found == facts._ball_on_device(graph, start)
 
 
 def test_a_ball_is_around_a_vertex() -> None:
@@ -306,7 +306,7 @@ def test_a_graph_on_the_host_is_worth_moving_only_when_large() -> None:
 
 def test_transfer_is_in_the_estimate_and_in_the_reason(grid: Graph) -> None:
     cold = seconds(grid, Request(), "cuda")
-    assert "to bring there" in estimates(grid, Request(), "cuda")[0].reason
+    assert "to upload" in estimates(grid, Request(), "cuda")[0].reason
     DEVICE_GRAPH.put(grid, object())
     ranked = estimates(grid, Request(), "cuda")
     moved = (8 * grid.n_edges + 8 * grid.n_vertices) / H200.transfer

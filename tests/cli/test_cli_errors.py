@@ -450,9 +450,9 @@ def test_what_takes_the_memory_is_named(graph_file: Path) -> None:
     """It spoke of the matrix of a single pair."""
     words = ("distances", graph_file, "--pair", 0, 1, "--memory", 1)
     said = fail(Exit.OUT_OF_MEMORY, *words)
-    assert "besides its rows: use fewer threads, or a greater --memory" in said
+    assert "in addition to its rows: use fewer threads, or a greater --memory" in said
     held = fail(Exit.OUT_OF_MEMORY, *words[:2], "--threads", 1, "--memory", 1)
-    assert "the matrix alone takes 144 bytes" in held
+    assert "the matrix takes 144 bytes" in held
 
 
 def test_a_table_that_is_not_utf8(tmp_path: Path) -> None:

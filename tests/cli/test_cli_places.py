@@ -156,9 +156,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     g.attributes["forbidden_turns"] = [[0, 1, 2]]
     nearfar.write(g, tmp_path / "g.nfg")
     done = run("route", tmp_path / "g.nfg", "60.1,24.91", "60.1,24.94")
-    assert (
-        "2 of 5 vertices and 1 of 4 edges are left out; --parts all takes them too" in done.stderr
-    )
+    assert "2 of 5 vertices and 1 of 4 edges are left out; --parts all includes them" in done.stderr
     assert "not obeyed without --turns: 1 forbidden turns" in done.stderr
     assert "Warning" not in done.stderr
 

@@ -184,7 +184,7 @@ def test_floyd_warshall_counts_no_infinite_entry(directed: bool) -> None:
     [
         ("indptr", [0, 1, 99, 2], "indptr"),
         ("indptr", [0.0, 1, 2, 2], "indptr"),
-        ("indptr", [0, 1, 2], "3 entries: a matrix of 3 rows has 4"),
+        ("indptr", [0, 1, 2], "3 entries: a matrix of 3 rows needs 4"),
         ("indices", [1, 7], "edge 1 goes to 7"),
         ("data", [1.0], "1,"),
     ],

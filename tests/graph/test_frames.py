@@ -113,7 +113,7 @@ BAD: list[tuple[Any, Any, dict[str, Any], type[Exception], str]] = [
     (NODES, {"from": [11], "to": [12]}, {}, GraphError, "edges has no column 'length'"),
     (NODES, {"from": [11], "to": [99], "length": [1]}, {}, GraphError, "99 is not among"),
     (NODES, {"a": [11], "b": [12]}, {}, GraphError, "edges has no columns u and v"),
-    (NODES, {"a": [1]}, {"ends": ("a", "b")}, OptionError, "no columns a and b, but a"),
+    (NODES, {"a": [1]}, {"ends": ("a", "b")}, OptionError, "no columns a and b; it has a"),
     (NODES, {"from": [1], "to": [1]}, {"ids": "osmid"}, OptionError, "no column 'osmid'"),
     (NODES, {"from": [11], "to": [12], "length": [np.nan]}, {}, GraphError, "not a number in"),
     (NODES.iloc[[0, 0]], {"from": [11], "to": [11], "length": [1]}, {}, GraphError, "same id"),

@@ -187,7 +187,7 @@ def test_the_functions_for_graphs_take_rasters(tmp_path: Any) -> None:
     drawn = nearfar.isochrone(raster, (25, 30), tmp_path / "map.png")
     assert drawn.engine == "tiles@cpu"
     assert (tmp_path / "map.png").stat().st_size > 10_000
-    with pytest.raises(errors.OptionError, match="engines of its own"):
+    with pytest.raises(errors.OptionError, match="its own engines"):
         nearfar.sssp(raster, (25, 30), method="dijkstra")
     with pytest.raises(errors.OptionError, match="reduce"):
         nearfar.distances(raster, [(25, 30)], reduce="sum")

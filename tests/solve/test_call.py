@@ -69,13 +69,13 @@ def test_gpu_is_cuda(g: Graph, emulated_gpu: Any) -> None:
 @pytest.mark.parametrize(
     ("keyword", "hint"),
     [
-        ({"cutoff": 4}, "here that is limit"),
-        ({"target": 2}, r"here that is targets=\[...\], or nearfar.shortest_path"),
-        ({"directed": False}, "here that is the graph's: Graph.from_edges"),
+        ({"cutoff": 4}, "use limit"),
+        ({"target": 2}, r"use targets=\[...\], or nearfar.shortest_path"),
+        ({"directed": False}, "use Graph.from_edges"),
         ({"sources": [0]}, r"nearfar.distances\(graph, sources\)"),
         ({"limt": 3}, "did you mean 'limit'"),
         ({"delt": 3}, "did you mean 'delta'"),
-        ({"algorithm": "dijkstra"}, "here that is method"),
+        ({"algorithm": "dijkstra"}, "use method"),
     ],
 )
 def test_keywords_of_other_libraries_get_a_hint(g: Graph, keyword: Any, hint: str) -> None:
@@ -86,7 +86,7 @@ def test_keywords_of_other_libraries_get_a_hint(g: Graph, keyword: Any, hint: st
 
 
 def test_sources_of_many_and_devices_get_a_hint(g: Graph) -> None:
-    with pytest.raises(OptionError, match=r"no option 'source': here that is sources=\[\.\.\.\]"):
+    with pytest.raises(OptionError, match=r"no option 'source': use sources=\[\.\.\.\]"):
         nearfar.distances(g, source=0)  # type: ignore[call-overload]
     with pytest.raises(OptionError, match=r"use 'auto', 'cpu' or 'cuda'; did you mean 'gpu'\?"):
         nearfar.sssp(g, 0, device="gpuu")  # type: ignore[arg-type]

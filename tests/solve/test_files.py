@@ -314,7 +314,7 @@ def test_a_second_writer_is_told_of_the_first(path):
     """Two writers left 2,000 rows of 1,500 in parquet, and zarr that could not be read."""
     child = slow_writer(path)
     wait_for_blocks(path, child, 2)
-    want = rf"process {child.pid} on {socket.gethostname()} since 2\d\d\d-.*wait for its end"
+    want = rf"process {child.pid} on {socket.gethostname()} since 2\d\d\d-.*wait until it ends"
     with pytest.raises(OptionError, match=want):
         all_pairs(graph_of(), out=path, block=20)
     child.send_signal(signal.SIGKILL)

@@ -87,7 +87,7 @@ def test_the_method_of_a_graph_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -
         found = nearfar.nearest(graph, sources, device="cpu", threads=1, stats=stats)
         wanted = nearfar.nearest(graph, sources, method="dijkstra_binary_heap", device="cpu")
         np.testing.assert_array_equal(found.distances, wanted.distances)
-        assert "asked for by name" not in str(stats["reason"])
+        assert "requested by name" not in str(stats["reason"])
     assert ranked == ["cpu"]
     nearfar.nearest(graph, [1], device="cpu", threads=2)
     assert len(ranked) == 2, "other threads are another question"

@@ -64,7 +64,7 @@ def test_workers_and_methods_that_have_no_room_give_way() -> None:
     call: dict[str, Any] = {"device": "cpu", "threads": 8, "stats": stats}
     found = distances(graph, range(16), method="worker_per_source", memory=4 * MEGA, **call)
     np.testing.assert_array_equal(found, truth)
-    assert "more than 4 workers have no room" in stats["reason"]
+    assert "memory suffices for 4 workers" in stats["reason"]
     call["threads"] = 1
     distances(graph, range(64), **call)
     freely, limit = registered(stats["engine"]), int(1.2 * MEGA)

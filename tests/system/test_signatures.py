@@ -84,13 +84,13 @@ def test_wrong_arguments_are_refused_before_a_launch() -> None:
     launch()
     assert right["out"].get().tolist() == [[0, 3], [1, 4], [2, 5]]
     wrong = [
-        ({"step": None}, "double step does not take None"),
-        ({"some": np.int64(2)}, "int some does not take a value of int64"),
-        ({"some": 2}, "int some does not take a int: give"),
+        ({"step": None}, "double step does not accept None"),
+        ({"some": np.int64(2)}, "int some does not accept a value of int64"),
+        ({"some": 2}, "int some does not accept a int: give"),
         ({"values": right["values"].astype(np.uint64)}, "value_t. values .* array of uint64"),
         ({"values": right["values"].astype(np.float32)}, "value_t. values .* array of float32"),
-        ({"place": np.arange(2, dtype=np.int32)}, "place does not take a value of int32"),
-        ({"count": right["place"]}, "count does not take a device array of int32"),
+        ({"place": np.arange(2, dtype=np.int32)}, "place does not accept a value of int32"),
+        ({"count": right["place"]}, "count does not accept a device array of int32"),
     ]
     for change, said in wrong:
         with pytest.raises(TypeError, match=f"kernel to_rows: .*{said}"):

@@ -62,9 +62,9 @@ def test_the_settle_loop_finds_its_counters() -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("int a; int b() const;", "plain fields"),
-        ("int a = 0;", "plain fields"),
-        ("template_t<int> a;", "plain fields"),
+        ("int a; int b() const;", "not plain"),
+        ("int a = 0;", "not plain"),
+        ("template_t<int> a;", "not plain"),
         ("unknown_t a;", "no struct unknown_t"),
     ],
 )

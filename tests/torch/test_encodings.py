@@ -97,7 +97,7 @@ def test_negative_weights() -> None:
     ends, batch = np.array([[0, 1, 0], [1, 2, 2]]), np.zeros(3, np.int64)
     found = shortest_path_distances(ends, batch, np.array([4.0, -3.0, 2.0]))
     np.testing.assert_array_equal(found[0, 0], [0, 4, 1])
-    with pytest.raises(OptionError, match="-1 may be a distance here"):
+    with pytest.raises(OptionError, match="-1 may be a distance with"):
         shortest_path_distances(ends, batch, np.array([4, -3, 2]))
     whole = shortest_path_distances(ends, batch, np.array([4, -3, 2]), unreached=99)
     assert whole.tolist() == [[[0, 4, 1], [99, 0, -3], [99, 99, 0]]]
@@ -109,7 +109,7 @@ def test_negative_weights() -> None:
     ("call", "text"),
     [
         ({"batch": np.array([0, 1])}, "edge 0 joins graph 0 and graph 1"),
-        ({"batch": np.array([1, 0])}, "batch does not ascend"),
+        ({"batch": np.array([1, 0])}, "batch is not ascending"),
         ({"batch": np.array([0])}, "ends outside 0 to 0"),
         ({"batch": np.array([0, 0]), "num_nodes": 3}, "num_nodes is 3, but batch has 2"),
         ({"batch": np.array([0.0, 0.0])}, "batch has shape .* dtype float64"),
@@ -120,10 +120,10 @@ def test_negative_weights() -> None:
         ({"limit": "a"}, "limit is 'a': give a number"),
         ({"max_num_nodes": 2.5}, "max_num_nodes is 2.5: give at least 2"),
         ({"unreached": "x"}, "unreached is 'x': give a number"),
-        ({"unreached": 0.5}, "unreached is 0.5: distances here are int32"),
+        ({"unreached": 0.5}, "unreached is 0.5, but distances are int32"),
         ({"unreached": float("nan")}, "unreached is nan"),
         ({"edge_weight": np.ones(3)}, "3 weights for 1 edges"),
-        ({"cutoff": 3}, "here that is limit"),
+        ({"cutoff": 3}, "use limit"),
     ],
 )
 def test_what_does_not_fit_is_refused(call: dict[str, Any], text: str) -> None:

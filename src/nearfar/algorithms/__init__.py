@@ -1,7 +1,7 @@
-"""Methods of ``auto`` and baselines, with a folder per family for its CPU and CUDA forms.
+"""Methods that ``auto`` can choose and baselines, in one folder per family (CPU and CUDA variants).
 
-``NEARFAR_VARIANTS`` names folders that hold more families, separated as in ``PATH``: they are
-found and registered like those of this folder.
+The environment variable ``NEARFAR_VARIANTS`` lists further folders of families, separated as in
+``PATH``; they are registered like those of this folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers of searches: paths, their proof, and maps of them."""
+"""Answers of searches: paths, proofs and maps."""
 
 from __future__ import annotations
 

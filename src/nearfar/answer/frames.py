@@ -1,4 +1,4 @@
-"""Answers as tables of pandas, polars and xarray, with missing values for unreached vertices.
+"""Answers as pandas, polars and xarray tables, with missing values for unreached vertices.
 
 An integer answer marks an unreached vertex by the maximum of its dtype, which would distort sums
 and means. A table has a missing value instead: NaN or NA in pandas, null in polars, NaN in
@@ -18,12 +18,12 @@ from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, qu
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 
-# : Libraries of tables that an answer may be returned in.
+#: Libraries whose tables can hold an answer.
 LABELLED = ("pandas", "polars", "xarray")
 
 
 def labelling_library(name: str | None, among: tuple[str, ...] = LABELLED[:2]) -> ModuleType:
-    """Return a library of tables."""
+    """Return the named library of tables, or the first that is installed."""
     if name is not None and name not in among:
         near = did_you_mean(str(name), among)
         raise OptionError(f"library is {quoted(name)}: give {' or '.join(map(repr, among))}{near}")
@@ -61,7 +61,7 @@ def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def _column(library: ModuleType, values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
-    """Return a column with missing values, of the same kind of number."""
+    """Return a column with missing values and the same kind of numbers."""
     if library.__name__ == "polars":
         found = library.Series(values if values.dtype != object else values.tolist())
         return found.set(library.Series(missing), None)
@@ -70,7 +70,7 @@ def _column(library: ModuleType, values: NDArray[Any], missing: NDArray[np.bool_
         found[missing] = np.nan
         return found
     if values.dtype.kind == "i":
-        named = str(values.dtype).capitalize()  # Int32, which has missing values
+        named = str(values.dtype).capitalize()  # such as Int32, which supports missing values
         return library.arrays.IntegerArray(values.astype(named.lower()), missing.copy())
     column = values.astype(object)
     column[missing] = None
@@ -108,8 +108,8 @@ def nearest_frame(
     named: Graph = getattr(graph, "original", graph)
     if len(distances) != named.n_vertices:
         raise OptionError(
-            f"the graph has {named.n_vertices} vertices, and the answer {len(distances)}: give the "
-            "graph that was searched"
+            f"the graph has {named.n_vertices} vertices, but the answer has {len(distances)}: give "
+            "the graph that was searched"
         )
     reached = distances != unreached_value(distances.dtype)
     vertices = np.asarray(named.name_of(np.arange(named.n_vertices)))
@@ -145,7 +145,7 @@ def vertex_frame(graph: Graph, columns: dict[str, Any], library: str | None) -> 
 
 
 def labelled_pairs(library: str, pairs: Any, distances: NDArray[Any]) -> Any:
-    """Return a table with a row per pair: source, target, distance."""
+    """Return a table with one row per pair: source, target, distance."""
     module = labelling_library(library, LABELLED)
     missing = distances == unreached_value(distances.dtype)
     sources, targets = [s for s, _ in pairs], [t for _, t in pairs]
@@ -163,7 +163,7 @@ def labelled_pairs(library: str, pairs: Any, distances: NDArray[Any]) -> Any:
 
 
 def labelled_matrix(library: str, sources: Any, targets: Any, distances: NDArray[Any]) -> Any:
-    """Return a table of distances with a row per source and a column per target, all named."""
+    """Return a table of distances with one named row per source and one column per target."""
     module = labelling_library(library, LABELLED)
     rows, columns = _labels(sources), _labels(targets)
     if library == "xarray":
@@ -187,7 +187,7 @@ def labelled_matrix(library: str, sources: Any, targets: Any, distances: NDArray
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
         raise OptionError(
-            f"two columns would be called {quoted(twice)}: use out='pandas', or other targets"
+            f"two columns would have the name {quoted(twice)}: use out='pandas', or other targets"
         )
     series = [
         _column(module, np.ascontiguousarray(distances[:, i]), missing[:, i])
@@ -197,7 +197,7 @@ def labelled_matrix(library: str, sources: Any, targets: Any, distances: NDArray
 
 
 def _labels(names: Any) -> NDArray[Any]:
-    """Return names as a vector, with tuples and mixed kinds as objects."""
+    """Return names as a 1-D array; tuples and mixed kinds become objects."""
     if isinstance(names, np.ndarray):
         return names
     listed = list(names)

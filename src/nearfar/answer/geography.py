@@ -1,8 +1,8 @@
 """Routes and isochrones as geographic data: GeoJSON, or GeoPackage through GeoPandas.
 
-An isochrone is exact along the streets: an edge that crosses the limit is cut at the share of
-its weight that is left. A polygon is the area within some metres of the reached streets; it does
-not fill the blocks between them.
+An isochrone is exact along the streets: an edge that crosses the limit is cut in proportion to its
+weight. A polygon is the area within some metres of the reached streets; it does not fill the blocks
+between them.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
 
 
 class Reach(NamedTuple):
-    """Vertices that a source reaches, and the edge that the source is on.
+    """Vertices that a source reaches, and the edge on which the source lies.
 
     Attributes
     ----------
     source : vertex name or label
     vertices : int array, shape (r,)
-        Indices in the graph that is searched.
+        Indices in the searched graph.
     distances : array, shape (r,)
     edge, back : int
-        Edge on which a place lies, and the one back along the same line; -1 for none.
+        Edge on which a place lies, and the edge in the opposite direction along the same line; -1
+        for none.
     share : float
-        Share of the edge's length before the place.
+        Fraction of the edge's length before the place.
     """
 
     source: Any
@@ -66,8 +67,8 @@ def _coordinates(graph: Graph) -> NDArray[np.float64]:
         raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
     if not on_earth(graph):
         raise GraphError(
-            "the coordinates are not longitude and latitude in degrees, which GeoJSON has: convert "
-            "them first"
+            "the coordinates are not longitude and latitude in degrees, as GeoJSON requires: "
+            "convert them first"
         )
     return xy
 
@@ -84,7 +85,7 @@ def routes(paths: Paths, targets: Iterable[Any]) -> dict[str, Any]:
     Returns
     -------
     dict
-        A FeatureCollection with a LineString per reached target, and properties ``source``,
+        A FeatureCollection with one LineString per target and the properties ``source``,
         ``target``, ``distance``, ``unit`` and ``vertices`` (their names in order).
 
     Raises
@@ -101,7 +102,7 @@ def routes(paths: Paths, targets: Iterable[Any]) -> dict[str, Any]:
 
 
 def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[str, Any]:
-    """Return paths of :func:`nearfar.shortest_path` as GeoJSON; see :func:`routes`."""
+    """Return results of :func:`nearfar.shortest_path` as GeoJSON; see :func:`routes`."""
     _coordinates(graph)
     features = []
     for names, distance in found:
@@ -113,7 +114,7 @@ def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[st
             "unit": graph.attributes.get("unit"),
             "vertices": names,
         }
-        # A line needs two points, also one from a vertex to itself.
+        # A GeoJSON line needs two points, even from a vertex to itself.
         geometry = {"type": "LineString", "coordinates": line if len(line) > 1 else line * 2}
         features.append(_feature(geometry, properties))
     return _collection(graph, features)
@@ -122,7 +123,7 @@ def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[st
 def isochrones(
     paths: Paths, limits: float | Sequence[float], *, polygons: bool = False, width: float = 50.0
 ) -> dict[str, Any]:
-    """Return the streets or areas within some distances as GeoJSON.
+    """Return the streets or areas within given distances as GeoJSON.
 
     Parameters
     ----------
@@ -131,10 +132,10 @@ def isochrones(
     limits : number or sequence of numbers
         Distances in units of the weights; each gives one feature, the largest first.
     polygons : bool
-        False returns the streets themselves, with edges cut at the limit. True returns the area
-        within ``width`` of them, which needs shapely.
+        False returns the streets, with edges cut at the limit. True returns the area within
+        ``width`` of them, which needs shapely.
     width : float
-        Width in metres.
+        Distance from a street to the border of the area, in metres.
 
     Returns
     -------
@@ -160,7 +161,7 @@ def isochrones(
 
 
 def _reach_of(paths: Paths) -> tuple[Graph | TurnGraph, Reach]:
-    """Return the vertices that an answer reaches, and the graph it belongs to."""
+    """Return the graph of an answer, and the vertices that the answer reaches."""
     graph, searched = paths.graph, paths
     if isinstance(paths, TurnPaths):
         graph, searched = paths.turns, paths.searched
@@ -176,7 +177,7 @@ def reach_features(
     polygons: bool = False,
     width: float = 50.0,
 ) -> dict[str, Any]:
-    """Return the vertices and edges that some sources reach."""
+    """Return the streets or areas that several sources reach; see :func:`isochrones`."""
     named = named_graph(graph)
     _coordinates(named)
     check_above_zero(width=width)
@@ -201,7 +202,7 @@ def reach_features(
 
 
 def check_limits(limits: float | Sequence[float]) -> list[float]:
-    """Return different limits, the largest first."""
+    """Return the distinct limits in decreasing order."""
     try:
         several = limits if isinstance(limits, Iterable) else [limits]
         given = sorted({float(limit) for limit in several}, reverse=True)
@@ -222,7 +223,7 @@ def _count(graph: Graph | TurnGraph, near: Reach) -> int:
 def _entered(
     graph: Graph | TurnGraph, near: Reach, limit: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the edges that leave reached vertices, and the distance left at each one's tail."""
+    """Return the edges that leave reached vertices, and the distance left at their tails."""
     which, edges = row_edges(searched_graph(graph).indptr, near.vertices)
     left = limit - near.distances.astype(np.float64)[which]
     if not isinstance(graph, TurnGraph):
@@ -231,14 +232,14 @@ def _entered(
     edges = graph.edges[edges]
     taken = (edges >= 0) & (left >= 0)
     edges, left = edges[taken], left[taken]
-    order = np.lexsort((-left, edges))  # the cheapest of the turns into each edge
+    order = np.lexsort((-left, edges))  # the cheapest turn into each edge
     edges, left = edges[order], left[order]
     first = np.append(True, edges[1:] != edges[:-1])[: len(edges)]
     return edges[first], left[first]
 
 
 def _lines_within(graph: Graph | TurnGraph, near: Reach, limit: float) -> NDArray[np.float64]:
-    """Return the parts of edges up to a distance, from the vertices within it; O(their edges)."""
+    """Return the parts of edges within a distance, in time linear in the edges of its vertices."""
     edges, left = _entered(graph, near, limit)
     graph = named_graph(graph)
     own = np.empty((0, 2, 2))
@@ -251,18 +252,18 @@ def _lines_within(graph: Graph | TurnGraph, near: Reach, limit: float) -> NDArra
     tails, heads = tails_of(graph, edges), graph.indices[edges].astype(np.int64)
     share = _shares(graph, edges, left)
     cut = share < 1
-    # Both directions of a street are one line: if one is reached whole, it is drawn once.
+    # Both directions of a street are one line, which is drawn once if either is reached entirely.
     key = np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)
     whole = np.flatnonzero(~cut)[one_per_street(graph, edges[~cut])]
     partly = cut & (share > 0)
-    if edge_lines(graph) is None:  # else parallel streets may have other lines
+    if edge_lines(graph) is None:  # otherwise parallel streets may have different lines
         partly &= ~np.isin(key, key[whole])
     kept = np.concatenate((whole, np.flatnonzero(partly)))
     return np.concatenate((own, parts_of(graph, edges[kept]).within(share[kept])))
 
 
 def _shares(graph: Graph, edges: NDArray[Any], left: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of each edge that a distance suffices for."""
+    """Return the fraction of each edge that the remaining distance covers."""
     weights = np.ones(len(edges)) if graph.weights is None else graph.weights[edges]
     weights = weights.astype(np.float64)
     share = np.ones(len(edges))
@@ -274,9 +275,9 @@ def _shares(graph: Graph, edges: NDArray[Any], left: NDArray[np.float64]) -> NDA
 def _own_lines(
     graph: Graph, near: Reach, limit: float, ways: NDArray[np.int64], left: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the reached parts of the edge that a place is on, each only once.
+    """Return the reached parts of the edge on which a place lies, without overlap.
 
-    ``ways`` are the edge and the one back, and ``left`` the distances left where each is entered.
+    ``ways`` are the edge and its opposite, and ``left`` the distances left at their tails.
     """
     open_ = ways >= 0
     closed = closed_of(graph)
@@ -287,7 +288,7 @@ def _own_lines(
         found: list[float] = np.where(open_, _shares(graph, ways, left), 0.0).tolist()
         return found
 
-    # From the place in both directions, then from the ends of the edge towards the place.
+    # First from the place in both directions, then from the ends of the edge towards the place.
     ahead, behind = shares(np.full(2, float(limit)))
     since, until = max(near.share - behind, 0.0), min(near.share + ahead, 1.0)
     forth, back = shares(left)
@@ -303,12 +304,12 @@ def _area(lines: NDArray[np.float64], width: float) -> dict[str, Any]:
         shapely = importlib.import_module("shapely")
     except ImportError:
         raise MissingDependencyError(
-            "polygons need shapely: pip install 'nearfar[geo]', or take the lines"
+            "polygons need shapely: pip install 'nearfar[geo]', or use polygons=False"
         ) from None
     if not len(lines):
         return {"type": "MultiPolygon", "coordinates": []}
     middle = lines.reshape(-1, 2).mean(axis=0)
-    # Metres around the middle, since a town is nearly flat.
+    # In metres around the centre: the Earth is nearly flat over the extent of a town.
     scale = np.array([_DEGREE * math.cos(math.radians(middle[1])), _DEGREE])
     flat = shapely.linestrings((lines - middle) * scale)
     area = shapely.union_all(shapely.buffer(flat, width, quad_segs=4))
@@ -336,8 +337,8 @@ def write_geography(collection: dict[str, Any], file: str | os.PathLike[str]) ->
     collection : dict
         Result of :func:`routes` or :func:`isochrones`.
     file : str or path
-        Path that ends in ``.geojson`` or ``.json``, or in ``.gpkg`` for a GeoPackage, which needs
-        GeoPandas. The file is written atomically.
+        Path that ends in ``.geojson`` or ``.json``, or in ``.gpkg`` for a GeoPackage (which needs
+        GeoPandas). The file is written atomically.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Draw maps of travel times, with every edge in the colour of its distance from the source.
+"""Maps of travel times, with every edge in the colour of its distance from the source.
 
-Streets are coloured, and areas between them are not filled, so that the map shows only computed
-values: a missing bridge or a one-way street leaves a visible step. The colour map is
-perceptually uniform, so equal steps of time look equal.
+Streets are coloured and the areas between them are not filled, so that the map shows only computed
+values: a missing bridge or a one-way street appears as a step in colour. The colour map is
+perceptually uniform, so equal differences in time look equal.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ def draw_isochrones(
     Parameters
     ----------
     paths : Paths
-        Answer whose graph has ``coordinates``; ``attributes["attribution"]`` names the owner of the
-        data.
+        Answer whose graph has ``coordinates``; ``attributes["attribution"]`` is printed as the
+        source of the data.
     file : str or path
-        PNG, SVG or PDF, by suffix.
+        Path of a PNG, SVG or PDF file, by suffix.
     title : str
     scale : float
-        Distances are divided by this before they are shown: 60 turns seconds into minutes.
+        Divisor of the displayed distances: 60 converts seconds to minutes.
     unit : str
-        Name of the shown unit, such as ``"minutes"``.
+        Name of the displayed unit, such as ``"minutes"``.
     width : float
         Width in inches; the height follows from the extent.
     dpi : int
@@ -64,8 +64,8 @@ def draw_isochrones(
 
     Notes
     -----
-    O(n + m). An edge takes the mean distance of its ends; edges with an unreached end are drawn
-    faintly.
+    O(n + m). The value of an edge is the mean distance of its ends; edges with an unreached end are
+    drawn faintly.
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -86,7 +86,7 @@ def draw_isochrones(
     shown = np.concatenate([segments, faint]).reshape(-1, 2)
     low, high = shown.min(axis=0), shown.max(axis=0)
     geographic = on_earth(graph)
-    # A degree of longitude shrinks towards the poles; the map is true to scale at its middle.
+    # A degree of longitude shrinks towards the poles; the map is true to scale at its centre.
     aspect = 1 / math.cos(math.radians((low[1] + high[1]) / 2)) if geographic else 1.0
     span = np.maximum(high - low, 1e-12)
     margin = 0.03 * span
@@ -125,7 +125,7 @@ def draw_isochrones(
 def _segments(
     paths: Paths, scale: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return segments of reached edges, farthest first, with their values, and the others."""
+    """Return segments of reached edges, farthest first, their values, and the other segments."""
     graph, distances = paths.graph, paths._host_distances
     edges = one_per_street(graph, np.arange(graph.n_edges, dtype=np.int64))
     tails, heads = graph.tails(np.int64)[edges], graph.indices[edges]
@@ -133,14 +133,14 @@ def _segments(
     both = reached[tails] & reached[heads]
     mean = distances[tails[both]].astype(np.float64)
     mean = (mean + distances[heads[both]]) / (2 * scale)
-    # Near streets are drawn last, so that they are on top where lines cross.
+    # Near streets are drawn last, so that they are on top at crossings.
     order = np.argsort(-mean, kind="stable")
     parts = parts_of(graph, edges[both][order])
     return parts.ends, mean[order][parts.edge], parts_of(graph, edges[~both]).ends
 
 
 def _colours() -> Any:
-    """Return a colour map, bright near the source, darker far away, and distinct from paper."""
+    """Return a colour map from bright near the source to dark, without near-white colours."""
     from matplotlib import colormaps
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -158,14 +158,14 @@ def _draw_edges(
 ) -> Any:
     from matplotlib.collections import LineCollection
 
-    # Lines get thinner as their number grows; beyond a million they form a texture.
+    # Lines become thinner as their number grows; beyond a million they form a texture.
     width = float(np.clip(180 / math.sqrt(max(count, 1)), 0.5, 2.0))
     style: dict[str, Any] = {"capstyle": "round", "joinstyle": "round"}
     axes.add_collection(LineCollection(list(faint), colors=_FAINT, linewidths=width * 0.6, **style))
     lines = LineCollection(list(segments), cmap=_colours(), linewidths=width, **style)
     lines.set_array(values)
-    # A remote tunnel would take up most of the colours: if the last hundredth of the edges
-    # is much farther, the scale ends before it and the legend shows an arrow.
+    # A few remote edges would take up most of the colours: if the last hundredth of the edges is
+    # much farther, the scale ends before them and the legend shows an arrow.
     top, rest = float(values.max()), float(np.quantile(values, 0.99))
     lines.set_clim(0, (rest if rest < 0.85 * top else top) or 1.0)
     axes.add_collection(lines)

@@ -1,8 +1,8 @@
-"""Interactive map of an answer: an HTML file that contains its data and loads nothing else.
+"""Interactive map of an answer: a self-contained HTML file.
 
-Pan by dragging, zoom by the wheel or the keys, hover an edge for its distance, and move the slider
-to see the streets within a distance. The page (``page.html``) draws; this module encodes the
-answer as arrays, little-endian and in base64.
+Drag to pan, use the wheel or keys to zoom, hover over an edge to see its distance, and move the
+slider to select the streets within a distance. The page (``page.html``) draws the map; this module
+encodes the answer as little-endian arrays in base64.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ def draw_page(
     Parameters
     ----------
     paths : Paths
-        Its graph has ``coordinates``; ``attributes["attribution"]`` says whom the data belongs to.
+        Answer whose graph has ``coordinates``; ``attributes["attribution"]`` is printed as the
+        source of the data.
     file : str or path
-        It appears whole or not at all.
+        Path of the file, which is written atomically.
     title : str
     scale : float
-        Distances are divided by this before they are shown: 60 turns seconds into minutes.
+        Divisor of the displayed distances: 60 converts seconds to minutes.
     unit : str
-        Name of the shown unit, such as ``"minutes"``.
+        Name of the displayed unit, such as ``"minutes"``.
 
     Raises
     ------
@@ -58,8 +59,8 @@ def draw_page(
 
     Notes
     -----
-    O(n + m log m). The file has about 25 bytes per street; a browser easily draws some hundred
-    thousand of them. Both directions of an edge are one line.
+    O(n + m log m). The file has about 25 bytes per street; browsers draw several hundred thousand
+    streets smoothly. Both directions of an edge are one line.
     """
     check_above_zero(scale=scale)
     graph = paths.graph
@@ -77,7 +78,7 @@ def draw_page(
     used, codes = np.unique(np.column_stack((tails[edges], heads[edges])), return_inverse=True)
     codes = codes.reshape(-1, 2)
     far = np.where(reached, values.astype(np.float64), np.nan)
-    begins = np.append(True, parts.edge[1:] != parts.edge[:-1])  # at a vertex, not at a bend
+    begins = np.append(True, parts.edge[1:] != parts.edge[:-1])  # at a vertex, not a bend
     bends, bend = np.flatnonzero(~begins), len(used) + np.cumsum(~begins) - 1
     on = edges[parts.edge[bends]]
     at_bends = far[tails[on]] + parts.since[bends] * (far[heads[on]] - far[tails[on]])
@@ -103,7 +104,7 @@ def draw_page(
     }
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     heading = title or f"Distances from {paths.source}"
-    # No text in the data may end the script element.
+    # Escaped so that no text in the data can end the script element.
     text = json.dumps(data).replace("<", "\\u003c")
     page = template.replace("{{title}}", html.escape(heading)).replace("{{data}}", text)
     with replacing(file) as place:

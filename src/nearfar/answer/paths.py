@@ -1,4 +1,4 @@
-"""Paths: the answer from one source, with distances, predecessors, paths and statistics."""
+"""Answer for one source, with distances, predecessors, paths and statistics."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FlatPaths:
 
 @dataclass(slots=False, repr=False, eq=False)
 class Paths:
-    """Answer for one source, as :func:`nearfar.sssp` returns it.
+    """Answer for one source, returned by :func:`nearfar.sssp`.
 
     ``paths[vertex]`` is a distance, ``len(paths)`` the number of vertices, iteration yields the
     external names of the vertices, and ``np.asarray(paths)`` is :meth:`to_numpy`.
@@ -60,19 +60,19 @@ class Paths:
     graph : Graph
         Graph of the answer.
     distances : array, shape (n,)
-        Dtype of the weights (int32 without weights; int64 when a 32-bit sum would not fit).
-        Unreached is inf, or the maximum of an integer dtype. A CuPy array for an answer on the GPU.
+        Dtype of the weights (int32 without weights; int64 if a sum does not fit 32 bits).
+        Unreached is inf, or the maximum of an integer dtype. An answer on the GPU has a CuPy array.
     engine : str
         Id of the variant that ran.
     reason : str
         Reason for the choice.
     stats : dict
-        Counters and times of the run. ``"call_seconds"`` is the whole call of :func:`sssp`, of
-        which ``"seconds"`` are the method (``"device_seconds"`` of these the kernel of a GPU),
-        ``"predecessor_seconds"`` predecessors, and ``"download_seconds"`` the copy of the distances
-        to the host. ``"workers"`` is the number of CPU threads.
+        Counters and times of the run. ``"call_seconds"`` is the time of the whole call of
+        :func:`sssp`. It includes ``"seconds"`` for the method (of which ``"device_seconds"`` for
+        GPU kernels), ``"predecessor_seconds"`` for predecessors and ``"download_seconds"`` for the
+        copy of the distances to the host. ``"workers"`` is the number of CPU threads.
     limit : int, float or None
-        Limit above which vertices are left unreached.
+        Inclusive limit; vertices farther than this are unreached.
     """
 
     graph: Graph
@@ -91,7 +91,7 @@ class Paths:
 
     @property
     def predecessors(self) -> Any:
-        """Predecessor (vertex index) of every vertex on a shortest path; -1 for none.
+        """Predecessor (vertex index) of each vertex on a shortest path; -1 for none.
 
         Computed on first use, on the device of the distances. :meth:`nearfar.Graph.name_of`
         converts indices to names.
@@ -105,7 +105,7 @@ class Paths:
             tight_predecessors, self.graph, self._source_index, self.distances, stats=self.stats
         )
         if self.engine.endswith("@cuda") and DEVICE_GRAPH.filled_anywhere(self.graph):
-            # The edges are on the device already: transfers cost less than a pass on the host.
+            # The edges are already on the device: transfers cost less than a pass on the host.
             with contextlib.suppress(OutOfMemoryError):
                 return make(by_device=True)
         return make()
@@ -119,7 +119,7 @@ class Paths:
         return to_host(self.distances)
 
     def bring_to_host(self) -> None:
-        """Replace device arrays by host arrays, using an existing copy if there is one."""
+        """Replace device arrays by host arrays, reusing a copy that exists."""
         self.distances = self._host_distances
         if self._predecessors is not None:
             self._predecessors = self._host_predecessors
@@ -141,7 +141,7 @@ class Paths:
 
     @property
     def farthest(self) -> Any:
-        """External name of a reached vertex of greatest distance (the first of those)."""
+        """External name of the first reached vertex of greatest distance."""
         return self.graph.name_of(self._summary[1])
 
     def distance_to(self, target: Any) -> Any:
@@ -202,8 +202,8 @@ class Paths:
         Returns
         -------
         int64 array
-            Positions in :attr:`nearfar.Graph.indices`, from the source on; of parallel edges the
-            lightest, the first of equal ones. Empty for the source itself.
+            Positions in :attr:`nearfar.Graph.indices`, from source to target. Of parallel edges
+            the first lightest one is taken. Empty for the source itself.
 
         Raises
         ------
@@ -216,8 +216,8 @@ class Paths:
         edges = np.empty(len(steps) - 1, dtype=np.int64)
         for i, (u, v) in enumerate(itertools.pairwise(steps)):
             low, high = indptr[u], indptr[u + 1]
-            there = low + np.flatnonzero(indices[low:high] == v)
-            edges[i] = there[np.argmin(weights[there])]
+            parallel = low + np.flatnonzero(indices[low:high] == v)
+            edges[i] = parallel[np.argmin(weights[parallel])]
         return edges
 
     def paths_to(self, targets: Iterable[Any]) -> FlatPaths:
@@ -233,7 +233,7 @@ class Paths:
         Returns
         -------
         FlatPaths
-            One path per target, in their order; empty for an unreached target.
+            One path per target, in the order of the targets; empty for an unreached target.
         """
         flat = self._flat_paths(self.graph.indices_of(targets, "target"))
         if self.graph.vertex_names is None:
@@ -290,13 +290,14 @@ class Paths:
         Parameters
         ----------
         unreached : int or float
-            NaN by default, so that ``np.nanmean`` and the like leave unreached vertices out.
+            Value for unreached vertices. The default NaN lets ``np.nanmean`` and similar functions
+            ignore them.
 
         Returns
         -------
         array, shape (n,)
-            A new array: float64 for integer distances with an ``unreached`` that their dtype does
-            not hold, such as NaN; else the dtype of :attr:`distances`.
+            A new array. Integer distances become float64 if their dtype cannot hold ``unreached``,
+            such as NaN; otherwise the dtype is that of :attr:`distances`.
 
         Raises
         ------
@@ -306,43 +307,45 @@ class Paths:
         return with_unreached(self._host_distances, unreached)
 
     def to_dict(self) -> dict[Any, Any]:
-        """Return the distances of the reached vertices by name, as NetworkX returns them.
+        """Return the distances of the reached vertices by name, as NetworkX does.
 
         Returns
         -------
         dict
-            Python numbers by external name, in the graph's order of vertices.
+            Python numbers by external name, in vertex order.
 
         Raises
         ------
         GraphError
-            If several vertices have one name.
+            If several vertices have the same name.
         """
         places = np.flatnonzero(self._host_reached)
         names = np.asarray(self.graph.name_of(places)).tolist()
         found = dict(zip(names, self._host_distances[places].tolist(), strict=True))
         if len(found) < len(names):
             raise GraphError(
-                f"{len(names)} vertices have {len(found)} names: to_frame() keeps a row for each"
+                f"{len(names)} vertices have {len(found)} names: use to_frame(), which has one row "
+                "per vertex"
             )
         return found
 
     def to_frame(self, library: str | None = None, *, reached_only: bool = False) -> Any:
-        """Return the answer as a table with a row per vertex.
+        """Return the answer as a table with one row per vertex.
 
         Parameters
         ----------
         library : {"pandas", "polars"} or None
-            None uses the first that is installed.
+            Library of the table; None uses the first that is installed.
         reached_only : bool
-            Leave out unreached vertices.
+            Whether to omit unreached vertices.
 
         Returns
         -------
         DataFrame
             Columns ``vertex`` (external name), ``distance`` (missing if unreached),
             ``predecessor`` (external name; missing for the source and unreached vertices) and
-            ``reached``. Integers stay integers: pandas' ``Int32`` and ``Int64``, polars' nulls.
+            ``reached``. Integers stay integers: pandas' ``Int32`` or ``Int64``, polars' nullable
+            integers.
 
         Raises
         ------
@@ -372,7 +375,7 @@ class Paths:
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("an answer as an array is a copy: use paths.distances for the array")
+            raise ValueError("converting an answer makes a copy: use paths.distances instead")
         found = self.to_numpy()
         return found if dtype is None else found.astype(dtype)
 

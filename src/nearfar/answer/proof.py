@@ -1,4 +1,4 @@
-"""Prove an answer in O(n + m), soundly for zero-weight edges and independently of the solver."""
+"""Proof of an answer in O(n + m), sound for zero-weight edges and independent of the solver."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ _BROKEN = {
         "vertex {v} has distance {dv}, but no predecessor with a tight edge leads to it"
     ),
     Flaw.unreached_predecessor: (
-        "vertex {v} (distance {dv}) has predecessor {u}: unreached vertices have and are none"
+        "vertex {v} (distance {dv}) has predecessor {u}: unreached vertices neither have nor are "
+        "predecessors"
     ),
     Flaw.not_tight: (
         "no edge from the predecessor {u} (distance {du}) gives vertex {v} its distance {dv}"
     ),
     Flaw.circle: (
-        "the predecessors of vertex {v} run in a circle through {u} and never reach the source"
+        "the predecessors of vertex {v} form a cycle through {u} that never reaches the source"
     ),
 }
 
@@ -58,11 +59,12 @@ def certify(
     graph : Graph
     source : int or vertex name
     distances : array, shape (n,)
-        Dtype of the weights, or int64 for an int32 graph; of mixed kinds both become float64.
+        Dtype of the weights, or int64 for an int32 graph. If one is integer and the other float,
+        both are converted to float64.
     predecessors : int array, shape (n,), or None
         Vertex indices, as in :attr:`nearfar.Paths.predecessors`. None derives them from tight
-        edges. With negative weights and a limit they are required, also for vertices beyond the
-        limit.
+        edges. With negative weights and a limit they are required, including those of vertices
+        beyond the limit.
     limit : number or None
         Inclusive limit of the run.
 
@@ -75,10 +77,11 @@ def certify(
 
     Notes
     -----
-    The proof checks that the source has distance 0; no edge can still be relaxed (up to the limit);
-    reached and unreached agree across every edge; each reached vertex has a tight edge from its
-    predecessor; and the predecessors form a tree rooted at the source, since two vertices joined by
-    zero-weight edges could justify each other's wrong distance. O(n + m).
+    The proof checks that the source has distance 0; that no edge can be relaxed (up to the limit);
+    that no edge leads from a reached to an unreached vertex (within the limit); that each reached
+    vertex has a tight edge from its predecessor; and that the predecessors form a tree rooted at
+    the source, since two vertices joined by zero-weight edges could justify each other's wrong
+    distances. O(n + m).
     """
     start = graph.index_of(source, "source")
     values = _distances(graph, distances)
@@ -86,7 +89,7 @@ def certify(
     if values.shape != (graph.n_vertices,):
         raise ProofError(f"distances have shape {values.shape}: expected ({graph.n_vertices},)")
     if graph.n_negative and limit is not None and values.dtype == np.int32:
-        # A path may pass a vertex beyond the limit whose distance does not fit 32 bits.
+        # A path may visit a vertex beyond the limit whose distance does not fit 32 bits.
         unreached = values == unreached_value(values.dtype)
         values = values.astype(np.int64)
         values[unreached] = unreached_value(values.dtype)
@@ -108,16 +111,16 @@ def certify(
 def _tight_form(
     graph: Graph, start: int, values: NDArray[Any], limit: Any
 ) -> tuple[Graph, NDArray[Any], Any]:
-    """Return graph, distances and limit in the arithmetic of the distances.
+    """Return graph, distances and limit in the arithmetic in which the distances were added.
 
-    A prepared graph adds floats in fixed point: the distances are proven in fixed point, after
+    A prepared graph adds floats in fixed point. Its distances are proven in fixed point, after
     checking that its integers represent the weights.
     """
     form = graph if values.dtype == graph.weight_dtype else graph.astype(values.dtype)
     solved, rows = form.tight_form(start, values)
     if is_prepared(form) and form.fixed is not None and solved is form.fixed.graph:
         if not form.fixed.stands_for(form):
-            raise ProofError("the weights in fixed point are not those of the graph")
+            raise ProofError("the fixed-point weights do not represent the weights of the graph")
         limit = None if limit is None else form.fixed.steps_within(float(limit), form.weight_dtype)
     return solved, rows, limit
 
@@ -135,13 +138,13 @@ def _without_limit(
 ) -> NDArray[Any]:
     """Return distances of the whole tree, after checking that masking them gives ``values``. O(m).
 
-    With negative weights a vertex within the limit may hang from one beyond it, so the masked
-    distances without predecessors prove nothing.
+    With negative weights a vertex within the limit may be the child of one beyond it, so masked
+    distances cannot be proven without predecessors.
     """
     if trees is None:
         raise OptionError(
-            "with negative weights and a limit the proof needs the predecessors too: a path may "
-            "lead over vertices beyond the limit"
+            "with negative weights and a limit the proof needs the predecessors: a path may lead "
+            "over vertices beyond the limit"
         )
     n = graph.n_vertices
     wrong = (trees < -1) | (trees >= n)
@@ -183,7 +186,7 @@ def _broken(graph: Graph, flaw: Flaw, u: int, v: int, **values: Any) -> ProofErr
 
 
 def _distances(graph: Graph, given: Any) -> NDArray[Any]:
-    """Return contiguous distances in a dtype that the weights can have too."""
+    """Return contiguous distances in a dtype that the weights can be converted to."""
     values = as_numpy(given, "distances")
     dtype = values.dtype.newbyteorder("=")
     if dtype not in WEIGHT_DTYPES:
@@ -191,7 +194,7 @@ def _distances(graph: Graph, given: Any) -> NDArray[Any]:
             f"distances have dtype {values.dtype}: give int32, int64, float32 or float64"
         )
     floats = "f" in (dtype.kind, graph.weight_dtype.kind)
-    if floats and dtype != graph.weight_dtype:  # never weights that were rounded for the proof
+    if floats and dtype != graph.weight_dtype:  # rounded weights would prove nothing
         dtype = np.dtype(np.float64)
     return np.ascontiguousarray(values, dtype=dtype)
 
@@ -213,40 +216,42 @@ def verify(graph: Graph | TurnGraph, paths: Paths) -> None:
     """Prove an answer, or raise; see :func:`certify` for the proof.
 
     Predecessors are proven if the answer has them, and derived otherwise. An answer with turns
-    is proven in the graph that was searched.
+    is proven on the graph that was searched.
 
     Parameters
     ----------
     graph : Graph, TurnGraph or Raster
-    paths : Paths, or the Surface of a Raster
+        Graph of the answer.
+    paths : Paths or Surface
+        Answer of :func:`nearfar.sssp`, or a surface of a Raster.
 
     Raises
     ------
     OptionError
-        If it is not an answer of :func:`nearfar.sssp`.
+        If ``paths`` is not such an answer, or the answer of another kind of graph.
     ProofError
         If the answer is wrong; the error names the first vertex or edge that breaks the proof.
     """
     if isinstance(paths, Surface):
         if paths.raster is not graph:
-            raise OptionError("the surface is of another Raster: give the one it was made of")
+            raise OptionError("the surface belongs to another Raster: give the Raster it came from")
         paths.verify()
         return
     if not isinstance(paths, Paths):
         raise OptionError(
-            f"verify proves the answer of nearfar.sssp, not {type(paths).__name__}: for an array "
+            f"verify proves an answer of nearfar.sssp, not {type(paths).__name__}: for an array "
             "of distances use nearfar.answer.certify(graph, source, distances)"
         )
     if isinstance(graph, TurnGraph):
         if not isinstance(paths, TurnPaths):
-            raise OptionError("the graph has turns, the answer none: give the graph it was made of")
+            raise OptionError("the graph has turns, but not the answer: give its own graph")
         verify(graph.graph, paths.searched)
         searched = paths.searched._host_distances[graph.ends]
         if not np.array_equal(searched, paths._host_distances):
-            raise ProofError("the distances are not those of the graph that was searched")
+            raise ProofError("the distances differ from those on the graph that was searched")
         return
     if isinstance(paths, TurnPaths):
-        raise OptionError("the answer is one with turns: give the TurnGraph that it was made of")
+        raise OptionError("the answer has turns: give the TurnGraph that it came from")
     made_in = paths.graph
     if is_prepared(made_in) and not is_prepared(graph) and _same_edges(made_in, graph):
         graph = made_in

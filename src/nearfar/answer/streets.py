@@ -1,8 +1,8 @@
-"""Lines of edges on a map: straight, or along the points that the graph keeps.
+"""Lines of edges on a map: straight, or through the points stored in the graph.
 
-``attributes["edge_lines"]`` holds them as ``(first, xy)``: edge ``e`` passes
+``attributes["edge_lines"]`` stores the points as ``(first, xy)``: edge ``e`` passes through
 ``xy[first[e]:first[e + 1]]`` between its ends, from tail to head. All functions that draw edges
-cut them into straight parts by this module.
+use this module to cut them into straight parts.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ class Parts(NamedTuple):
     # begin, end: shape (k, 2)
     begin: NDArray[np.float64]
     end: NDArray[np.float64]
-    # since, until: shape (k,); shares of the edge's length, on the Earth in metres, at both ends
+    # since, until: shape (k,); fractions of the edge's length at both ends; with longitude and
+    # latitude, of its length on the Earth
     since: NDArray[np.float64]
     until: NDArray[np.float64]
 
     @property
     def ends(self) -> NDArray[np.float64]:
-        """Return both ends, shape (k, 2, 2)."""
+        """Both ends, shape (k, 2, 2)."""
         return np.stack([self.begin, self.end], axis=1)
 
     def within(
         self, share: NDArray[np.float64], since: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """Return both ends of the parts up to a share of each edge, cutting the last one.
+        """Return both ends of the parts up to a fraction of each edge, cutting the last part.
 
-        ``since`` cuts the first part too, at another share.
+        ``since`` is another fraction, at which the first part is cut.
         """
         most = share[self.edge]
         kept = (self.since < most) | ((self.since == 0) & (most > 0))
@@ -56,7 +57,7 @@ class Parts(NamedTuple):
 
 
 def one_per_street(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the first of the edges on each line, such as both directions of a street."""
+    """Return the first edge of each line, such as one of both directions of a street."""
     tails, heads = tails_of(graph, edges), graph.indices[edges].astype(np.int64)
     pair = np.minimum(tails, heads) * graph.n_vertices + np.maximum(tails, heads)
     lines = edge_lines(graph)
@@ -97,7 +98,7 @@ def parts_of(graph: Graph, edges: NDArray[np.int64]) -> Parts:
     at = np.flatnonzero(begins)
     which = np.repeat(np.arange(len(edges), dtype=np.int64), counts + 1)
     step = points[at + 1] - points[at]
-    if on_earth(graph):  # shares as of places that are snapped
+    if on_earth(graph):  # the same fractions as those of snapped places
         step[:, 0] *= np.cos(np.radians((points[at + 1, 1] + points[at, 1]) / 2))
     lengths = np.hypot(*step.T)
     total = np.bincount(which, lengths, len(edges))
@@ -110,7 +111,7 @@ def parts_of(graph: Graph, edges: NDArray[np.int64]) -> Parts:
 
 
 def line_of(graph: Graph, vertices: NDArray[np.int64]) -> list[list[float]]:
-    """Return the points of a path of vertex indices, along its lightest edges."""
+    """Return the points of a path, given by vertex indices, along its lightest edges."""
     place: Any = graph.coordinates
     lines = edge_lines(graph)
     if lines is None or len(vertices) < 2:

@@ -16,18 +16,18 @@ from nearfar.graph.turns import TurnGraph, real_edges
 
 @dataclass(slots=False, repr=False, eq=False)
 class TurnPaths(Paths):
-    """Answer for one source of a graph with turns, as :func:`nearfar.sssp` returns it.
+    """Answer for one source of a graph with turns, returned by :func:`nearfar.sssp`.
 
-    The interface is that of :class:`nearfar.Paths`, in vertices and edges of the original graph;
-    distances include the costs of turns. There is no predecessor per vertex, and a path may visit a
-    vertex twice to avoid a forbidden turn.
+    The interface is that of :class:`nearfar.Paths`, with vertices and edges of the original graph;
+    distances include the costs of turns. Vertices have no single predecessor, and a path may visit
+    a vertex twice to avoid a forbidden turn.
 
     Attributes
     ----------
     turns : TurnGraph
         Graph of the answer.
     searched : Paths
-        Answer in the graph that was searched.
+        Answer on the graph that was searched.
     """
 
     turns: Any = None
@@ -49,7 +49,7 @@ class TurnPaths(Paths):
         Returns
         -------
         int64 array
-            Positions in :attr:`nearfar.Graph.indices` of the original graph, from the source on.
+            Positions in :attr:`nearfar.Graph.indices` of the original graph, from source to target.
 
         Raises
         ------
@@ -67,15 +67,15 @@ class TurnPaths(Paths):
     def _flat_paths(self, ends: NDArray[np.int64]) -> FlatPaths:
         reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
         paths = [
-            self._steps_to(int(end)) if there else []
-            for end, there in zip(ends, reached, strict=True)
+            self._steps_to(int(end)) if is_reached else []
+            for end, is_reached in zip(ends, reached, strict=True)
         ]
         offsets = np.concatenate(([0], np.cumsum([len(path) for path in paths], dtype=np.int64)))
         return FlatPaths(offsets, np.array([v for path in paths for v in path], dtype=np.int64))
 
 
 def turn_paths(turns: TurnGraph, searched: Paths, source: int) -> TurnPaths:
-    """Return the answer for the original graph, where ``source`` is an index."""
+    """Return the answer for the original graph, of which ``source`` is an index."""
     original = turns.original
     distances = searched._host_distances[turns.ends]
     return TurnPaths(

@@ -1,4 +1,4 @@
-"""Choice of a method for ``auto``: variants are ranked by the costs that they state."""
+"""Choice of a method for ``auto``: variants are ranked by their registered costs."""
 
 from __future__ import annotations
 

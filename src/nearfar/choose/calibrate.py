@@ -1,9 +1,9 @@
-"""Measure the speed of this machine, so that ``auto`` ranks by measured instead of default speeds.
+"""Calibration of ``auto`` by measuring the speed of this machine.
 
-A few generated graphs of different kinds are solved with each variant that states a cost near the
-lowest; the factor of a variant is the median over the graphs of measured over stated seconds. A GPU
-adds the speed of a transfer and the cost of a call. Other variants with a cost get the median
-factor of those on their device, so that a slower machine does not make them look good.
+Several generated graphs of different kinds are solved with each variant whose estimated cost is
+near the lowest; the factor of a variant is the median ratio of measured to estimated seconds. For a
+GPU the speed of a transfer and the cost of a call are measured too. The other variants with a cost
+get the median factor of their device, so that a slower machine does not make them look fast.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from nearfar.system.threads import default_threads
 
 __all__ = ["PROBES", "calibrate"]
 
-#: Graphs to measure on: generator and parameters; about a second in all.
+#: Graphs to measure on: generator and parameters; about one second in total.
 PROBES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("uniform_random", {"vertices": 60_000, "degree": 8}),
     ("uniform_random", {"vertices": 8_000, "degree": 100}),
     ("grid", {"rows": 250, "columns": 250}),
     ("kronecker", {"scale": 14}),
 )
-_WITHIN = 10.0  # factor over the cheapest, above which a variant is not measured
+_WITHIN = 10.0  # variants beyond this multiple of the lowest cost are not measured
 
 
 def calibrate(
@@ -51,8 +51,8 @@ def calibrate(
     ----------
     device : {"cpu", "cuda"}
     rounds : int
-        Solves per variant and graph after one that is not counted; the fastest counts, since
-        disturbances only add time.
+        Timed solves per variant and graph, after a warm-up. The fastest is used, since disturbances
+        only add time.
     probes : tuple of (generator, parameters)
         Graphs to measure on.
     store : bool
@@ -112,7 +112,7 @@ def calibrate(
 def _stated(
     graph: Graph, request: Request, device: str, base: Machine
 ) -> list[tuple[Variant, float]]:
-    """Return the costs that applicable variants state, with the graph on their device."""
+    """Return the estimated costs of applicable variants, with the graph on their device."""
     if device == "cuda":
         from nearfar.cuda.device_graph import device_graph
 
@@ -127,7 +127,7 @@ def _stated(
 
 
 def _fastest(graph: Graph, variant: Variant, source: int, threads: int, rounds: int) -> float:
-    """Return the seconds of the fastest of some solves by a variant with its default options."""
+    """Return the seconds of a variant's fastest solve with its default options."""
     options, work = variant.options(), Workspace(threads)
     taken = []
     for _ in range(max(rounds, 1) + 1):
@@ -139,16 +139,16 @@ def _fastest(graph: Graph, variant: Variant, source: int, threads: int, rounds: 
 
 
 def _transfers(base: Machine) -> Machine:
-    """Measure bytes per second to the device, and seconds of a launch that the host waits for."""
+    """Measure bytes per second to the device, and seconds of a synchronised launch."""
     block = np.zeros(1 << 24, dtype=np.int32)
     speeds, calls = [], []
     for _ in range(5):
         runtime.synchronize()
         began = time.perf_counter()
-        there = runtime.upload(block)
+        uploaded = runtime.upload(block)
         runtime.synchronize()
         speeds.append(block.nbytes / (time.perf_counter() - began))
-        little = there[:16]
+        little = uploaded[:16]
         began = time.perf_counter()
         runtime.download(little)
         calls.append(time.perf_counter() - began)

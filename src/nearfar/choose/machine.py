@@ -1,9 +1,9 @@
-"""Speeds of this machine relative to the machines that the cost models were fitted on.
+"""Speed of this machine relative to the machines on which the cost models were fitted.
 
-Variants state their costs in seconds on the default machines: two cores of an AMD EPYC, and an H200
-over PCI Express. ``nearfar tune`` measures the current machine and stores, in ``machine.json`` of
-the cache folder, a factor per variant and the speed of transfers; later estimates are multiplied
-by them. There is one entry per processor and per GPU.
+Costs are seconds on the default machines: two cores of an AMD EPYC, and an H200 over PCI Express.
+``nearfar tune`` measures the current machine and stores one factor per variant and the speed of
+transfers in ``machine.json`` in the cache folder; later estimates are scaled by them. The file has
+one entry per processor and per GPU.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _FORMAT = 1
 class Machine:
     """Speeds of one processor or one GPU."""
 
-    # measured over modelled seconds by variant id; 1 where nothing was measured
+    # ratio of measured to modelled seconds by variant id; 1 for variants that were not measured
     factors: dict[str, float] = field(default_factory=dict)
     transfer: float = 0.0  # bytes per second between host memory and the device; 0 for a processor
-    # seconds of a call that launches once and reads counters back; 0 for a processor
+    # seconds of a call that launches one kernel and reads its counters; 0 for a processor
     launch: float = 0.0
     gain: float = 0.0  # speedup of two workers over one; 0 for a GPU
     measured: str = ""  # date of the measurement; empty for the defaults
 
     def factor(self, identity: str) -> float:
-        """Return the factor that a variant's modelled seconds are multiplied by."""
+        """Return the factor by which a variant's modelled seconds are multiplied."""
         return self.factors.get(identity, 1.0)
 
 
-# : Defaults: the machines that the models were fitted on.
+#: Defaults: the machines on which the models were fitted.
 CPU = Machine(gain=1.5)
 H200 = Machine(transfer=12e9, launch=1e-4)
 
@@ -50,12 +50,12 @@ _generation = 0
 
 
 def generation() -> int:
-    """Return the number of changes of the file by this process; a change outdates choices."""
+    """Return the number of changes to the file by this process; each invalidates choices."""
     return _generation
 
 
 def profile_path() -> Path:
-    """Return the file of measured machines: ``machine.json`` in the cache folder."""
+    """Return the path of the file of measured speeds: ``machine.json`` in the cache folder."""
     return cache.folder() / "machine.json"
 
 
@@ -80,7 +80,7 @@ _assumed: dict[str, Machine] = {}
 
 @contextlib.contextmanager
 def assumed(device: str, what: Machine) -> Iterator[None]:
-    """Let :func:`machine` return ``what`` for a device, to try choices of another machine."""
+    """Make :func:`machine` return ``what`` for a device, to see the choices of another machine."""
     global _generation
     before = _assumed.get(device)
     _assumed[device] = what
@@ -98,7 +98,7 @@ def assumed(device: str, what: Machine) -> Iterator[None]:
 def machine(device: str) -> Machine:
     """Return the speeds of the processor (``"cpu"``) or GPU (``"cuda"``) of this machine.
 
-    Without a GPU they are the defaults, those of an H200.
+    Without a GPU the speeds for ``"cuda"`` are the defaults, those of an H200.
     """
     if device in _assumed:
         return _assumed[device]

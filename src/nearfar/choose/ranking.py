@@ -1,10 +1,9 @@
-"""Rank the variants that can run for a graph and a request, and explain the ranking.
+"""Ranking of the variants that can serve a request on a graph, and its explanation.
 
-The registration of each variant states its cost on a graph (``cost=``), computed from cheap
-statistics (:mod:`nearfar.graph.facts`). The estimate is scaled by the speeds that ``nearfar
-tune`` measured on this machine; on a GPU the transfers of the graph and of the answer are added.
-The cheapest variant that can serve the request is chosen. :func:`explain` returns the whole
-ranking.
+Each variant is registered with a cost function (``cost=``) of cheap statistics of the graph
+(:mod:`nearfar.graph.facts`). The estimate is scaled by the speeds that ``nearfar tune`` measured on
+this machine; for a GPU the transfers of the graph and of the answer are added. The cheapest variant
+that can serve the request is chosen. :func:`explain` returns the whole ranking.
 """
 
 from __future__ import annotations
@@ -27,27 +26,28 @@ from nearfar.system.devices import runtime
 from nearfar.system.html import table
 from nearfar.system.threads import default_threads
 
-_WORTH = 2e-3  # seconds on the CPU below which no GPU is looked for
-# A search among many costs more than a single one, in the units of the batch variants' costs: each
-# row is new memory, and workers share caches. On smaller graphs the start from Python also counts.
-_CROWDED, _LARGE = 2.0, 20_000  # times; vertices
-# : Searches that show how early those of a request stop, and their largest part of a run.
+_WORTH = 2e-3  # seconds on the CPU below which no GPU is considered
+# One of many searches costs more than a single one relative to batch variants: each row is new
+# memory, and workers share caches. On smaller graphs the call from Python also matters.
+_CROWDED, _LARGE = 2.0, 20_000  # factor; vertices
+#: Sample searches that estimate how early a request's searches stop, and their largest share of the
+#: run's time.
 _PROBES, _PROBED = 4, 0.05
-_MEASURING = 2e-4  # seconds that measuring the number of hops of a small graph takes
-_CHOICES_HELD = 256  # for different requests of a graph
+_MEASURING = 2e-4  # seconds to measure the number of hops of a small graph
+_CHOICES_HELD = 256  # choices cached per graph, for different requests
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Line of the ranking.
+    """Entry of the ranking.
 
     Attributes
     ----------
     variant : Variant
     seconds : float
-        Estimate from the variant's cost.
+        Estimated time from the variant's cost.
     reason : str
-        Reason in words.
+        Reason for the estimate.
     """
 
     variant: Variant
@@ -66,7 +66,8 @@ class Explanation:
     others : dict of str to str
         Reason why each of the other variants is excluded.
     elsewhere : dict of str to str
-        Estimated time on the GPU of the cost models, for variants that only lack a GPU.
+        Estimated time on the GPU of the cost models, for variants that would run if there were a
+        GPU.
     statistics : dict
         Statistics that the models use; for a prepared graph also its components.
     machines : dict
@@ -80,12 +81,12 @@ class Explanation:
     elsewhere: dict[str, str] = field(default_factory=dict)
 
     def reason(self, name: str) -> str:
-        """Return why a variant is excluded, with its estimated time on other devices."""
+        """Return the reason why a variant is excluded, with its estimated time on a GPU."""
         return " - ".join(filter(None, (self.others[name], self.elsewhere.get(name))))
 
     @property
     def made_of(self) -> str | None:
-        """Describe the components of a prepared graph; None for another graph."""
+        """Description of the components of a prepared graph; None for other graphs."""
         made = self.statistics.get("prepared")
         if made is None:
             return None
@@ -95,7 +96,7 @@ class Explanation:
         return (
             f"prepared by order {made['order']!r}: {made['n_arcs']:,} arcs, of which queries "
             f"follow {up:,} up and {down:,} down, height {made['height']:,}, "
-            f"{besides / 2**20:,.1f} MiB besides the graph's {graph / 2**20:,.1f}"
+            f"{besides / 2**20:,.1f} MiB in addition to the graph's {graph / 2**20:,.1f}"
         )
 
     def __str__(self) -> str:
@@ -120,10 +121,10 @@ def estimates(
     *,
     every: bool = True,
 ) -> list[Choice]:
-    """Return estimates for the variants of a kind of device, whether or not they can run.
+    """Return estimates for all variants of a device, whether or not they can run.
 
-    Unless ``every``, variants whose cost needs a measurement that takes as long as the cheapest of
-    the others are left out.
+    Unless ``every``, omit variants whose cost needs a measurement that takes as long as the
+    cheapest of the others.
     """
     speeds = choose_machine.machine(device)
     facts = Facts(graph, speeds.gain, reach)
@@ -168,7 +169,7 @@ def _estimate(variant: Variant, facts: Facts, request: Request) -> Estimate | No
 
 
 def _share_within(facts: Facts, request: Request) -> float | None:
-    """Return the share of the edges within the limit, if searches of a few sources are small."""
+    """Return the share of the edges within the limit, if sample searches are small."""
     if request.problem == "sssp" or request.limit is None or request.targets is not None:
         return None
     if facts.graph.n_negative or not facts.m:
@@ -178,9 +179,9 @@ def _share_within(facts: Facts, request: Request) -> float | None:
 
 
 def _probes(facts: Facts, request: Request, seconds: float) -> tuple[int, ...]:
-    """Return sources to sample for early stops, if the samples take a small part of a run.
+    """Return sources to sample for early stops, if the samples are a small part of the run.
 
-    ``seconds`` is the lowest estimate for searches that do not stop.
+    ``seconds`` is the lowest estimate for searches that do not stop early.
     """
     if request.problem == "sssp" or (request.limit is None and request.targets is None):
         return ()
@@ -191,7 +192,7 @@ def _probes(facts: Facts, request: Request, seconds: float) -> tuple[int, ...]:
 
 
 def _accepting(graph: Graph, device: str, problem: str) -> Iterator[Variant]:
-    """Yield the variants with a cost that accept such weights."""
+    """Yield the variants with a cost that accept the graph's weights."""
     negative, weighted = graph.n_negative > 0, graph.is_weighted
     for v in priced(device, problem):
         if not (
@@ -201,7 +202,7 @@ def _accepting(graph: Graph, device: str, problem: str) -> Iterator[Variant]:
 
 
 def _moving(graph: Graph, request: Request, speeds: Machine) -> tuple[float, str]:
-    """Return the seconds of a device call and its transfers, and the transfers in words."""
+    """Return the seconds of a device call and its transfers, and a description of the transfers."""
     n, size = graph.n_vertices, 8 * graph.n_edges + 8 * graph.n_vertices
     bring = 0.0 if at_hand(graph) else size / speeds.transfer
     single = request.problem == "sssp"
@@ -209,17 +210,17 @@ def _moving(graph: Graph, request: Request, speeds: Machine) -> tuple[float, str
     stays = graph.on_device or not request.comes_back
     rows = 0 if stays else (1 if single else request.n_sources) * width
     back = rows * graph.weight_dtype.itemsize / speeds.transfer
-    there = f"{size / 1e6:,.0f} MB to bring there, {bring * 1e3:.2f} ms"
-    words = there if bring else "the graph is on the device"
+    upload = f"{size / 1e6:,.0f} MB to upload, {bring * 1e3:.2f} ms"
+    words = upload if bring else "the graph is on the device"
     return speeds.launch + bring + back, f"; {words}"
 
 
 def _source_by_source(facts: Facts, request: Request, speeds: Machine) -> Iterator[Choice]:
-    """Yield single-source variants that workers run source by source, for whole rows.
+    """Yield single-source variants that workers can run source by source, for whole rows.
 
-    With columns, variants for batches stop early and keep their memory. With negative weights
-    batch methods refuse a cycle anywhere in the graph, a search only one that it reaches: the
-    result of a call must not depend on costs.
+    None for columns, since batch variants stop early and reuse their memory. None for negative
+    weights: batch methods refuse a negative cycle anywhere in the graph and a search only one that
+    it reaches, but the result of a call must not depend on costs.
     """
     if request.targets is not None or facts.negative or facts.n <= _LARGE:
         return
@@ -245,22 +246,22 @@ def _candidates(graph: Graph, request: Request, every: bool = False) -> Iterator
     if request.device in ("auto", "cpu"):
         found = estimates(graph, request, "cpu", every=every)
     if request.device == "cuda" or (request.device == "auto" and _gpu_is_worth(graph, found)):
-        there = estimates(graph, request, "cuda")
-        found = sorted([*found, *there], key=lambda choice: choice.seconds)
+        on_gpu = estimates(graph, request, "cuda")
+        found = sorted([*found, *on_gpu], key=lambda choice: choice.seconds)
     return (choice for choice in found if _can_serve(choice.variant, graph, request))
 
 
 def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
-    """Return True if a GPU is allowed and available.
+    """Return whether a GPU is allowed, available and possibly faster.
 
-    Importing CuPy costs a second and small graphs never gain, so it is not imported for them;
-    nor is the graph's reach estimated without a device.
+    Importing CuPy takes about a second and small graphs never gain, so it is not imported for them.
+    Without a device the graph's reach is not estimated either.
     """
     if not graph.on_device and here and here[0].seconds <= _WORTH:
         return False
     if runtime.available() is not True:
         return False
-    # Arrays, packed edges and queues on the device; a graph that does not fit stays on the host.
+    # Bytes of arrays, packed edges and queues; a graph that does not fit is solved on the host.
     needed = 16 * graph.n_edges + 48 * graph.n_vertices
     return graph.on_device or needed < runtime.device().memory
 
@@ -268,9 +269,9 @@ def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
 def _whatever_the_reach(
     graph: Graph, request: Request, family: str | None
 ) -> tuple[Variant, str] | None:
-    """Return the cheapest method of a device for both a graph of one hop and a long path, or None.
+    """Return the device's method that is cheapest for one hop and for a long path, or None.
 
-    Measuring how far a graph on a device reaches takes longer than most solves on it.
+    Estimating the hops of a graph on a device takes longer than most solves on it.
     """
     if request.device != "cuda":
         return None
@@ -354,7 +355,7 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
     -------
     variant : Variant
     reason : str
-        Reason in words.
+        Reason for the choice.
 
     Raises
     ------
@@ -368,7 +369,7 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
         from nearfar.system.devices import runtime
 
         missing = runtime.available()
-        if missing is not True:  # one reason for all variants
+        if missing is not True:  # the same reason for all variants
             raise VariantUnavailable(missing)
     refused = [
         f"{v.id}: {v.can_run(graph, request)}"
@@ -379,7 +380,7 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
 
 
 def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str, str]:
-    """Return estimates for the CUDA variants that only lack a GPU, on the models' GPU."""
+    """Return estimates on the models' GPU for the CUDA variants that lack only a GPU."""
     missing = runtime.available()
     if missing is True:
         return {}
@@ -388,7 +389,7 @@ def _without_device(graph: Graph, request: Request, names: set[str]) -> dict[str
         name, would = choice.variant.id, f"an H200 would take about {choice.seconds * 1e3:.3g} ms"
         try:
             fits = choice.variant.fits(graph, request)
-        except VariantUnavailable:  # only the device itself can say whether it fits
+        except VariantUnavailable:  # whether the graph fits depends on the device
             continue
         if name in names and fits is True:
             found[name] = f"{would}: {choice.reason}"
@@ -420,7 +421,7 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
     ----------
     graph : Graph
     request : Request or None
-        None makes one from the fields.
+        None builds one from the fields.
     **fields
         Fields of :class:`nearfar.registry.Request`: ``problem`` (``"sssp"``, ``"batch"``,
         ``"all_pairs"``), ``n_sources``, ``device``, ``threads`` (all cores of this process), ...
@@ -450,11 +451,11 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
             continue
         answer = v.can_run(graph, request)
         if request.device not in ("auto", v.device):
-            answer = f"device {request.device} was asked for"
+            answer = f"the request is for device {request.device}"
         elif answer is True and v.cost is None:
-            answer = "never chosen: a research form"
+            answer = "never chosen: a research variant"
         elif answer is True and v.device == "cuda" and not gpu:
-            answer = f"the CPU takes less than {_WORTH * 1e3:.0f} ms: a GPU was not looked for"
+            answer = f"the CPU takes less than {_WORTH * 1e3:.0f} ms: no GPU was considered"
         elif answer is True:
             cost = v.estimate(facts, request)
             answer = "never chosen for such a graph and request" if cost is None else cost.reason

@@ -1,8 +1,8 @@
-"""Formulas for the time of one search on a core, shared by the costs of several families.
+"""Time of one search on one core, shared by the costs of several families.
 
-They are fitted to ``benchmarks/cpu_variants.py`` and ``benchmarks/choose_quality.py``; see
-docs/explanation/choosing.md. They need not be exact: they only have to rank the variants
-correctly, above all the fastest one.
+The formulas are fitted to ``benchmarks/cpu_variants.py`` and ``benchmarks/choose_quality.py``; see
+docs/explanation/choosing.md. They need not be exact, but must rank the variants correctly, above
+all the fastest one.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from nearfar.graph.facts import Facts
 
 
 def bucket_search(facts: Facts) -> float:
-    """Estimate one search with the buckets of delta-stepping; non-negative weights."""
-    # Beyond the second-level cache a vertex costs a few more misses, half of which are hidden.
+    """Estimate one search with the buckets of delta-stepping, for non-negative weights."""
+    # Beyond the second-level cache a vertex costs further misses, half of which are hidden.
     vertex = 25e-9 + 15e-9 * min(1.0, facts.n / 2**20)
     return facts.n * vertex + facts.m * 2e-9
 
 
 def heap_search(facts: Facts) -> float:
-    """Estimate one search with a lazy 4-ary heap; non-negative weights."""
+    """Estimate one search with a lazy 4-ary heap, for non-negative weights."""
     n = facts.n
     return n * (25e-9 + 9e-9 * math.log2(n + 2)) + facts.m * 4e-9

@@ -1,4 +1,4 @@
-"""Limits as the searches in C++ read them."""
+"""Precision of limits in the C++ searches."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ import numpy as np
 
 
 def exact_limit(dtype: np.dtype[Any], limit: float) -> bool:
-    """Return whether a search's own limit equals the caller's: from 2**53 on it may be greater."""
+    """Return whether the search's limit, which is a double for integers, is exact."""
     return dtype.kind == "f" or limit < 2**53

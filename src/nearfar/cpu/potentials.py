@@ -1,4 +1,4 @@
-"""Potentials by Bellman-Ford, and errors for the negative cycles that prevent them."""
+"""Potentials by Bellman-Ford, and errors for negative cycles."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _PROVEN: Slot[NDArray[np.bool_]] = Slot("vertices that reach no negative cycle")
 
 
 def proof_wanted(graph: Graph, source: int) -> bool:
-    """Return whether rounding may hide a negative cycle from a search; a source of -1 reaches all.
+    """Return whether rounding may hide a negative cycle from a search.
 
-    It cannot with integers, nor if an earlier proven search reached the source, since that
-    search covered every vertex that the source reaches.
+    A source of -1 stands for a virtual source that reaches every vertex. Rounding cannot hide a
+    cycle with integers, or if an earlier proven search reached the source, since that search
+    covered every vertex that the source reaches.
     """
     if graph.n_negative == 0 or graph.weight_dtype.kind == "i":
         return False
@@ -32,7 +33,7 @@ def proof_wanted(graph: Graph, source: int) -> bool:
 
 
 def note_proven(graph: Graph, distances: NDArray[Any]) -> None:
-    """Record the vertices that a proven search reached without losing a sum to the range."""
+    """Record the vertices that a proven search reached without an out-of-range sum."""
     reached = distances < np.inf
     proven = _PROVEN.of(graph, lambda: np.zeros(len(reached), dtype=np.bool_))
     np.logical_or(proven, reached, out=proven)
@@ -49,14 +50,14 @@ def potentials(graph: Graph) -> NDArray[Any]:
     -------
     array, shape (n,)
         ``h`` with ``h <= 0`` and ``weight + h[u] - h[v] >= 0`` on every edge (up to rounding for
-        floats). Dtype of the weights; 64 bits of its kind when 32 are too few.
+        floats). Dtype of the weights, or its 64-bit form if 32 bits are too few.
 
     Raises
     ------
     NegativeCycleError
         If the graph has a negative cycle.
     DistanceOverflowError
-        If it has none, and a potential does not fit 64 bits.
+        If the graph has no negative cycle, but a potential does not fit 64 bits.
     """
     from nearfar import _cpu
 
@@ -81,16 +82,16 @@ def potentials(graph: Graph) -> NDArray[Any]:
 
 
 def refuse_negative_cycle(graph: Graph) -> None:
-    """Refuse a graph with a negative cycle anywhere, whatever its sums are."""
-    with contextlib.suppress(DistanceOverflowError):  # raised although there is none
+    """Raise if the graph has a negative cycle anywhere, even if sums leave the dtype's range."""
+    with contextlib.suppress(DistanceOverflowError):  # raised although there is no negative cycle
         potentials(graph)
 
 
 def refuse_reached_cycle(graph: Graph, source: int) -> None:
-    """Refuse a negative cycle that the source reaches, from the weights only.
+    """Raise if the source reaches a negative cycle, judging by the weights only.
 
-    This is for a search that lost sums to the range of its dtype. O(n m) at worst, in integers
-    with as many bits as the sums need.
+    For searches in which sums left the range of the dtype. O(n m) at worst, in integers with as
+    many bits as the sums need.
     """
     from nearfar import _cpu
 
@@ -101,7 +102,7 @@ def refuse_reached_cycle(graph: Graph, source: int) -> None:
 
 
 def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
-    """Return the sum of the weights around a cycle, the lightest of parallel edges each time."""
+    """Return the sum of the weights around a cycle, with the lightest of parallel edges."""
     weights = graph.effective_weights
     parts = []
     for position, u in enumerate(cycle):
@@ -115,7 +116,7 @@ def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
         return int(sum(parts))
     try:
         return math.fsum(parts)
-    except OverflowError:  # of the sum, or of a part of it
+    except OverflowError:  # the sum or a partial sum is out of range
         exact = sum(map(Fraction, parts))
     try:
         return float(exact)
@@ -124,13 +125,13 @@ def cycle_total(graph: Graph, cycle: Sequence[int]) -> int | float:
 
 
 def negative_cycle_error(graph: Graph, cycle: Sequence[int]) -> NegativeCycleError:
-    """Return the error for a cycle of indices that a solver found, after summing its edges.
+    """Return the error for a cycle that a solver found, after summing its edges.
 
-    The error has external names instead of indices.
+    The cycle has indices, and the error external names.
     """
     total = cycle_total(graph, cycle)
     if not total < 0:
         raise SolverError(
-            f"a cycle reported as negative has weight {total}: this is a bug in nearfar, report it"
+            f"a cycle reported as negative has weight {total}: please report this bug in nearfar"
         )
     return NegativeCycleError([graph.name_of(v) for v in cycle], total)

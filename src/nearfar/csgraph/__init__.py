@@ -1,4 +1,4 @@
-"""SciPy's shortest-path functions with nearfar's engine, by changing only the import.
+"""Drop-in replacements for SciPy's shortest-path functions: only the import changes.
 
 ::
 
@@ -8,15 +8,15 @@ Signatures, shapes, float64 output, ``inf`` and ``-9999`` are SciPy's. CuPy arra
 matrices are accepted too and give CuPy arrays. Every function also takes, by keyword only,
 
 device : {"auto", "cpu", "cuda"}
-    Device; "auto" is the device of the arrays.
+    Device of the computation; "auto" is the device of the arrays.
 threads : int or None
     CPU workers; None uses all cores.
 method_variant : str
-    A method of :func:`nearfar.sssp` or :func:`nearfar.distances`; the default lets nearfar choose.
+    Method of :func:`nearfar.sssp` or :func:`nearfar.distances`; "auto" lets nearfar choose.
 
-All methods are exact and return the same bits, so the function's name does not bind the method: it
-says what input is accepted. Where SciPy is silently wrong or does not return, these functions
-raise; ``docs/how-to/coming-from-scipy.md`` lists each difference with its reason.
+All methods are exact and return the same bits, so the name of a function determines the accepted
+input but not the method. Where SciPy is silently wrong or does not return, these functions raise;
+``docs/how-to/coming-from-scipy.md`` lists each difference with its reason.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return other names of ``scipy.sparse.csgraph`` from SciPy."""
+    """Raise an error that points to SciPy for other names of ``scipy.sparse.csgraph``."""
     from scipy.sparse import csgraph as theirs
 
     if not name.startswith("_") and hasattr(theirs, name):
@@ -101,35 +101,36 @@ def dijkstra(
     Parameters
     ----------
     csgraph : array_like, sparse matrix, CuPy array, cupyx sparse matrix or nearfar.Graph
-        Shape (n, n). Negative weights bring SciPy's warning, but the answer is exact.
+        Graph of shape (n, n). Negative weights cause SciPy's warning, but the answer is exact.
     directed : bool
-        False makes edges undirected, with the lighter weight of both directions.
+        False makes edges undirected, with the smaller weight of both directions.
     indices : int or array_like of int
         Sources, of any shape; None means every vertex. Negative indices count from the end.
     return_predecessors : bool
-        Return predecessors too.
+        Whether to return predecessors.
     unweighted : bool
-        Every edge counts 1.
+        Whether every edge has length 1.
     limit : float
-        Inclusive, at least 0; farther pairs have the distance inf.
+        Inclusive limit, at least 0; farther pairs have the distance inf.
     min_only : bool
-        Return one row with the distance from the nearest source, by one search.
+        Whether to return one row with the distance from the nearest source, by one search.
     device, threads, method_variant
         See :mod:`nearfar.csgraph`.
 
     Returns
     -------
     distances : float64 array, shape indices.shape + (n,), or (n,) with ``min_only``
-        inf for unreached.
-    predecessors : int32 array of that shape
-        With ``return_predecessors``; -9999 for none. The smallest vertex wins among equals.
+        Distances; inf for unreached vertices.
+    predecessors : int32 array of the same shape
+        With ``return_predecessors``: predecessors, -9999 for none. Of several possible
+        predecessors the smallest is returned.
     sources : int32 array, shape (n,)
         With ``return_predecessors`` and ``min_only``: the nearest source, -9999 for none.
 
     Raises
     ------
     ValueError
-        For a matrix, index or limit that makes no sense; a NaN limit and fractional indices too.
+        For an invalid matrix, index or limit, including a NaN limit and fractional indices.
     NegativeCycleError
         If a source reaches a negative cycle.
 
@@ -181,7 +182,7 @@ def bellman_ford(
 
     Notes
     -----
-    O(n m) at worst per source with negative weights; without, as :func:`dijkstra`.
+    O(n m) at worst per source with negative weights; otherwise as for :func:`dijkstra`.
     """
     graph = adjacency(csgraph, directed, unweighted)
     return _answer(graph, indices, return_predecessors, Engine(device, threads, method_variant))
@@ -242,7 +243,8 @@ def floyd_warshall(
     csgraph, directed, return_predecessors, unweighted, device, threads, method_variant
         As for :func:`dijkstra`.
     overwrite : bool
-        Write the distances into csgraph and return it; only for a C-contiguous float64 array.
+        Whether to write the distances into ``csgraph`` and return it, which requires a
+        C-contiguous float64 array.
 
     Returns
     -------
@@ -286,17 +288,17 @@ def shortest_path(
     threads: int | None = None,
     method_variant: str = "auto",
 ) -> Any:
-    """Compute distances by a function of this module, as ``scipy.sparse.csgraph.shortest_path``.
+    """Compute distances by a named method, as ``scipy.sparse.csgraph.shortest_path``.
 
     Parameters
     ----------
     csgraph, directed, return_predecessors, unweighted, indices, device, threads, method_variant
         As for :func:`dijkstra`.
     method : {"auto", "FW", "D", "BF", "J"}
-        Function whose input rules apply: floyd_warshall, dijkstra, bellman_ford or johnson. "auto"
-        takes any weights.
+        Function whose rules for the input apply: :func:`floyd_warshall`, :func:`dijkstra`,
+        :func:`bellman_ford` or :func:`johnson`. "auto" accepts any weights.
     overwrite : bool
-        As for :func:`floyd_warshall`, whose method must be named.
+        As for :func:`floyd_warshall`; only with ``method="FW"``.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""CuPy arrays and cupyx sparse matrices as graphs, without a copy on the host.
+"""Conversion of CuPy arrays and cupyx sparse matrices to graphs, without a copy on the host.
 
-The conventions are those of :mod:`nearfar.csgraph.inputs`; cupyx adds the duplicates of a COO
-matrix up itself.
+The conventions are those of :mod:`nearfar.csgraph.inputs`; cupyx itself sums the duplicates of a
+COO matrix.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from nearfar.system.devices.arrays import as_dtype, is_device_array
 
 
 def lies_on_device(matrix: Any) -> bool:
-    """Return whether a matrix is CuPy's, cupyx's, or another library's on a device."""
+    """Return whether a matrix is on a device, from CuPy, cupyx or another library."""
     return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or is_device_array(matrix)
 
 
 def device_adjacency(matrix: Any, unweighted: bool = False) -> Graph:
-    """Return the graph that SciPy would see in a matrix of the device."""
+    """Return the graph of a matrix on the device, by SciPy's conventions."""
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"the matrix has shape {matrix.shape}: csgraph must be of shape (N, N)")
     if hasattr(matrix, "tocsr"):
@@ -69,7 +69,7 @@ def _from_dense(values: Any) -> tuple[Any, Any, Any]:
 
 
 def both_ways(graph: Graph) -> Graph:
-    """Return the graph with every edge in both directions: O(m log m) on the device."""
+    """Return the graph with every edge in both directions, in O(m log m) on the device."""
     cp = runtime.cupy()
     indptr, indices, weights = graph.device_arrays
     n, m = graph.n_vertices, graph.n_edges

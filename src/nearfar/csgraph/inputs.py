@@ -1,11 +1,15 @@
-"""Convert the inputs of SciPy's functions to a Graph, source indices and a limit.
+"""Conversion of the inputs of SciPy's functions to a Graph, source indices and a limit.
 
-The conventions are SciPy's: in a dense matrix 0, NaN, infinities and masked entries are not edges;
-in a sparse one a stored zero is an edge of weight 0, NaN and infinities are none, duplicates of a
-COO matrix are added up and those of a CSR matrix are parallel edges; ``unweighted`` counts every
-entry that is stored or not masked, whatever its value (``floyd_warshall`` only finite ones, as
-SciPy's does); ``directed=False`` takes the lighter of both directions. Floats are float64; integers
-stay integers, so their sums are exact.
+The conventions are SciPy's:
+
+- in a dense matrix 0, NaN, infinities and masked entries are not edges;
+- in a sparse matrix a stored zero is an edge of weight 0, and NaN and infinities are not edges;
+- duplicates of a COO matrix are summed, those of a CSR matrix are parallel edges;
+- ``unweighted`` gives every stored or unmasked entry length 1, whatever its value
+  (``floyd_warshall`` only finite ones, as in SciPy);
+- ``directed=False`` takes the smaller weight of both directions.
+
+Floats are float64; integers stay integers, so their sums are exact.
 """
 
 from __future__ import annotations
@@ -27,10 +31,10 @@ from nearfar.system.devices.arrays import to_host
 def adjacency(
     csgraph: Any, directed: bool = True, unweighted: bool = False, *, finite: bool = False
 ) -> Graph:
-    """Return the graph that SciPy would see in a matrix."""
+    """Return the graph of a matrix, by SciPy's conventions."""
     every = unweighted and not finite
     if isinstance(csgraph, Graph):
-        graph = csgraph.without_names()  # SciPy's indices are places in the matrix
+        graph = csgraph.without_names()  # SciPy's indices are matrix positions
     elif lies_on_device(csgraph):
         graph = device_adjacency(csgraph, every)
     else:
@@ -63,7 +67,7 @@ def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
     values = _real(values)
     edge = values != 0
     if isinstance(matrix, np.ma.MaskedArray):
-        # SciPy uses only the mask: a zero that is not masked is an edge of weight 0.
+        # SciPy uses only the mask: an unmasked zero is an edge of weight 0.
         edge = ~np.ma.getmaskarray(matrix)
         if unweighted:
             values = np.ones(values.shape, dtype=np.int8)
@@ -95,7 +99,7 @@ def _exact(data: NDArray[Any], n: int) -> NDArray[Any]:
 
 
 def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool = False) -> Graph:
-    """Return a graph that borrows the arrays for the length of one call."""
+    """Return a graph that shares the arrays for the duration of one call."""
     weights = np.ascontiguousarray(_real(data))
     graph: Graph
     if unweighted and len(weights) == len(indices):
@@ -114,11 +118,11 @@ def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool = False) -
     return graph
 
 
-def whole_numbers(graph: Graph) -> Graph:
-    """Return the graph in int32 if its float64 weights are integers, for many searches.
+def integers_in_32_bits(graph: Graph) -> Graph:
+    """Return the graph in int32 if its float64 weights are integers, to speed up many searches.
 
-    Every sum is below 2**53, so distances are the same numbers; a search over integers moves
-    half the memory or a quarter. O(m), and nearly nothing if a weight is not an integer.
+    Every sum is below 2**53, so the distances are the same numbers, and a search over integers
+    moves a half or a quarter of the memory. O(m), but faster if a weight is not an integer.
     """
     if graph.weight_dtype != np.float64 or graph.n_negative:
         return graph
@@ -135,7 +139,7 @@ def whole_numbers(graph: Graph) -> Graph:
 
 
 def _both_ways(graph: Graph) -> Graph:
-    """Return the graph with every edge in both directions; itself where that changes nothing."""
+    """Return the graph with every edge in both directions, or the graph itself if it has them."""
     back = graph.transpose()
     same = np.array_equal(graph.indptr, back.indptr) and np.array_equal(graph.indices, back.indices)
     if same and np.array_equal(graph.effective_weights, back.effective_weights):
@@ -148,7 +152,7 @@ def _both_ways(graph: Graph) -> Graph:
 
 
 def source_indices(indices: Any, n: int) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-    """Return source vertices of ``indices`` and the shape that the answer's leading axes take."""
+    """Return the source vertices of ``indices``, and the shape of the answer's leading axes."""
     if indices is None:
         return np.arange(n, dtype=np.int64), (n,)
     array = np.asarray(to_host(indices))
@@ -169,7 +173,7 @@ def source_indices(indices: Any, n: int) -> tuple[NDArray[np.int64], tuple[int, 
 
 
 def check_limit(limit: Any) -> float | None:
-    """Return the limit, None for none."""
+    """Return the checked limit; None if it is infinite."""
     if not isinstance(limit, (int, float, np.integer, np.floating)):
         raise TypeError(f"limit must be real number, not {type(limit).__name__}")
     if math.isnan(limit):

@@ -1,4 +1,4 @@
-"""SciPy's ``yen`` by nearfar's k shortest paths."""
+"""SciPy's ``yen``, implemented by nearfar's k shortest paths."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def yen(
     source, sink : int
         First and last vertex.
     K : int
-        At most so many paths, at least 0.
+        Maximum number of paths, at least 0.
     return_predecessors : bool
-        Return the paths too.
+        Whether to return predecessors.
 
     Returns
     -------
     distances : float64 array, shape (M,)
-        Ascending; M <= K.
+        Lengths of the paths in ascending order; M <= K.
     predecessors : int32 array, shape (M, n)
-        With ``return_predecessors``: row i walks path i backwards; -9999 off the path.
+        With ``return_predecessors``: row i has the predecessors on path i, -9999 elsewhere.
 
     Raises
     ------
     ValueError
-        If source or sink is not a vertex or is a fraction, or K is negative.
+        If source or sink is not an integer or not a vertex, or K is negative.
     NegativeCycleError
         If the graph has a negative cycle.
 

@@ -1,4 +1,4 @@
-"""Answers as rows of float64 distances and int32 predecessors, -9999 for none, as in SciPy."""
+"""Rows of float64 distances and int32 predecessors (-9999 for none), as in SciPy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
 from nearfar import errors
 from nearfar.cpu.potentials import refuse_negative_cycle
-from nearfar.csgraph.inputs import whole_numbers
+from nearfar.csgraph.inputs import integers_in_32_bits
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import distances
@@ -23,25 +23,25 @@ from nearfar.system.devices.arrays import as_dtype, module_of
 
 NO_VERTEX = -9999
 
-# : Number of sources from which checking whether the weights are integers saves time.
+#: Number of sources from which converting integral weights to integers saves time.
 MANY = 4
 
 Device = Literal["auto", "cpu", "cuda"]
 
 
 class NegativeCycleError(errors.NegativeCycleError, ScipyNegativeCycleError):
-    """Error for a negative cycle, of both nearfar's class and SciPy's."""
+    """Error for a negative cycle, a subclass of both nearfar's and SciPy's error."""
 
 
 class Engine(NamedTuple):
-    """Keyword arguments that SciPy does not have."""
+    """Keyword arguments that SciPy's functions do not have."""
 
     device: Device = "auto"
     threads: int | None = None
     method: str = "auto"
 
     def on(self, graph: Graph) -> Device:
-        """Return the device to run on: where the arrays came from, unless said otherwise."""
+        """Return the requested device, or by default the device of the arrays."""
         return "cuda" if graph.on_device and self.device == "auto" else self.device
 
 
@@ -81,8 +81,8 @@ def check_predecessor_range(graph: Graph) -> None:
     """Refuse vertices that an int32 predecessor cannot represent."""
     if graph.n_vertices > np.iinfo(np.int32).max:
         raise errors.OptionError(
-            f"{graph.n_vertices:,} vertices do not fit int32 predecessors: leave them out, or use "
-            "nearfar.sssp"
+            f"{graph.n_vertices:,} vertices do not fit int32 predecessors: omit "
+            "return_predecessors, or use nearfar.sssp"
         )
 
 
@@ -102,7 +102,7 @@ def _run(
         many = k >= MANY and limit is None and not pays(graph, k, predecessors)
         try:
             found = distances(
-                whole_numbers(graph) if many else graph,
+                integers_in_32_bits(graph) if many else graph,
                 sources,
                 limit=limit,
                 predecessors=predecessors,
@@ -114,7 +114,7 @@ def _run(
                 return found, None
             return found[0], _within(graph, found[0], found[1], limit)
         except errors.NegativeCycleError:
-            # Johnson's method sees cycles that no source reaches; a source at a time decides.
+            # Johnson's method also finds cycles that no source reaches: solve sources singly.
             if k == n:
                 raise
     parts = [_run_one(graph, int(s), engine, limit, predecessors) for s in sources]
@@ -132,7 +132,7 @@ def _run_one(
     paths = solve_one(
         graph,
         source,
-        once=True,  # a matrix comes as a new graph with every call
+        once=True,  # every call converts its matrix to a new graph
         method=engine.method,
         device=engine.on(graph),
         limit=limit,
@@ -145,7 +145,7 @@ def _run_one(
 
 
 def _within(graph: Graph, distances: Any, before: Any, limit: float | None) -> Any:
-    """Return the predecessors of only the vertices within the limit, for negative weights."""
+    """Remove the predecessors of vertices beyond the limit, for negative weights."""
     if limit is None or is_fresh(graph) or not graph.n_negative:
         return before
     reached = distances != unreached_value(np.dtype(distances.dtype))
@@ -153,7 +153,7 @@ def _within(graph: Graph, distances: Any, before: Any, limit: float | None) -> A
 
 
 def float_distances(raw: Any) -> Any:
-    """Return float64 with inf for unreached, from any of the four dtypes, where the array is."""
+    """Convert distances of any dtype to float64 with inf for unreached, on their device."""
     if raw.dtype.kind == "f":
         return as_dtype(raw, np.float64)
     found = raw.astype(np.float64)
@@ -170,7 +170,7 @@ def _sentinels(before: Any) -> Any:
 
 
 def _place(array: Any, on_gpu: bool) -> Any:
-    """Return the array, on the GPU if the graph came from it."""
+    """Return the array, copied to the GPU if the graph came from one."""
     if array is None or not on_gpu:
         return array
     return runtime.upload(array)
@@ -184,7 +184,7 @@ def nearest_source(
     limit: float | None,
     predecessors: bool,
 ) -> tuple[Any, Any, Any]:
-    """Return the distance of every vertex from the nearest of many sources, by one search."""
+    """Return distances, predecessors and nearest sources of all vertices, by one search."""
     n = graph.n_vertices
     if predecessors:
         check_predecessor_range(graph)
@@ -206,9 +206,9 @@ def nearest_source(
 
 
 def warn_negative(graph: Graph) -> None:
-    """Issue the warning of SciPy's dijkstra; the answer is exact nevertheless.
+    """Issue the warning of SciPy's dijkstra, although the answer is exact.
 
-    A matrix that was searched before it was validated has no negative weights.
+    A matrix that was searched without being validated has no negative weights.
     """
     if not is_fresh(graph) and graph.n_negative:
         warnings.warn(

@@ -1,4 +1,4 @@
-"""Distances and trees from predecessors: construct_dist_matrix and reconstruct_path."""
+"""SciPy's construct_dist_matrix and reconstruct_path: distances and trees from predecessors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nearfar.system.devices.arrays import to_host
 
 
 def _lightest(graph: Graph) -> Any:
-    """Return the adjacency matrix as CSR with sorted columns and the least of parallel edges."""
+    """Return the adjacency matrix as CSR with sorted columns and the lightest parallel edges."""
     from scipy.sparse import csr_array
 
     n = graph.n_vertices
@@ -28,7 +28,7 @@ def _lightest(graph: Graph) -> Any:
 
 
 def _edge_weights(graph: Graph, tails: Any, heads: Any) -> Any:
-    """Return the weight of the lightest edge of each (tail, head); 0 without an edge."""
+    """Return the weight of the lightest edge of each (tail, head), or 0 if there is no edge."""
     matrix = _lightest(graph)
     n = graph.n_vertices
     keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(matrix.indptr)) * n + matrix.indices
@@ -51,9 +51,9 @@ def construct_dist_matrix(
     predecessors : int32 array, shape (n, n)
         Row i holds the predecessors on paths from i; negative for none.
     directed : bool
-        False lets edges be walked both ways.
+        False allows edges in both directions.
     null_value : float
-        What stands for an unconnected pair.
+        Distance of unconnected pairs.
 
     Returns
     -------
@@ -62,9 +62,9 @@ def construct_dist_matrix(
     Raises
     ------
     TypeError
-        If predecessors are not int32, as SciPy does.
+        If the predecessors are not int32, as in SciPy.
     OptionError
-        If their shape is wrong, one is not a vertex, or they form a cycle (SciPy does not
+        If their shape is wrong, one is not a vertex, or they form a cycle (for which SciPy does not
         return).
 
     Notes
@@ -78,7 +78,7 @@ def construct_dist_matrix(
     n = given.n_vertices
     if matrix.shape != (n, n):
         raise OptionError(
-            f"expected predecessors of shape ({n}, {n}), as the graph's, got {matrix.shape}"
+            f"expected predecessors of the graph's shape ({n}, {n}), got {matrix.shape}"
         )
     if matrix.size and int(matrix.max()) >= n:
         raise OptionError(f"predecessor {int(matrix.max())} is not a vertex: the graph has {n}")
@@ -111,26 +111,26 @@ def construct_dist_matrix(
 
 
 def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> Any:
-    """Return the tree of a list of predecessors, as a sparse matrix.
+    """Return the tree of an array of predecessors as a sparse matrix.
 
     Parameters
     ----------
     csgraph : array_like, sparse matrix or Graph, shape (n, n)
     predecessors : array_like of int, shape (n,)
-        Negative for none.
+        Predecessor of each vertex; negative for none.
     directed : bool
-        False lets edges be walked both ways.
+        False allows edges in both directions.
 
     Returns
     -------
     scipy.sparse.csr_array
-        Shape (n, n), float64; entry (p, v) is the weight of the edge from the predecessor p of v.
-        A ``csr_matrix`` for a ``csr_matrix``.
+        Matrix of shape (n, n) and dtype float64; entry (p, v) is the weight of the edge from the
+        predecessor p of v. A ``csr_matrix`` if ``csgraph`` is one.
 
     Raises
     ------
     GraphError
-        If a predecessor is not a vertex, or no edge leads from it.
+        If a predecessor is not a vertex, or there is no edge from it.
     """
     from scipy.sparse import csr_array, csr_matrix, isspmatrix
 

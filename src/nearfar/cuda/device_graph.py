@@ -1,7 +1,7 @@
-"""Graphs on the device: row bounds and packed edge records, uploaded once and cached on the Graph.
+"""Graphs on the device: offsets and packed edge records, uploaded once and cached on the Graph.
 
-Vertices are 32-bit on the device whenever n fits, and positions in the edge array whenever m
-fits, whatever the index dtype on the host, which halves the traffic of memory-bound traversals.
+Whatever the index dtype on the host, vertices on the device have 32 bits if n fits, and edge
+positions if m fits, which halves the traffic of memory-bound traversals.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime, several
 
-# : By device and whether ids are 64 bits wide.
+#: Device graphs by device and by whether vertex ids have 64 bits.
 DEVICE_GRAPH: Slot[DeviceGraph] = Slot("on the device")
 
 C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
-_CHUNK = 1 << 26  # edges packed at a time, so that the host does not need memory for a second copy
-_LARGEST = 2**31 - 2**16  # leaves a margin for a grid's stride past the end
+_CHUNK = 1 << 26  # edges packed at a time, so that the host needs no memory for a second copy
+_LARGEST = 2**31 - 2**16  # with a margin for the stride of a grid past the end
 
 
 def far_value(dtype: np.dtype[Any]) -> Any:
-    """Return a value above every path, twice which fits the dtype."""
+    """Return a value above every distance, twice which still fits the dtype."""
     return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max // 2)
 
 
@@ -36,9 +36,9 @@ class DeviceGraph:
     # n, m: vertices and edges
     n: int
     m: int
-    offsets: Any  # cupy array, shape (n + 1,); row bounds, `offset_dtype`
-    # cupy array of bytes; m records of target and weight (only the target without weights),
-    # `record` bytes each
+    offsets: Any  # cupy array, shape (n + 1,), `offset_dtype`; positions of the rows in `edges`
+    # cupy array of bytes; m records of `record` bytes: target and weight, or only the target if
+    # the graph has no weights
     edges: Any
     # vertex_dtype, offset_dtype, weight_dtype: np.dtype; vertex ids, edge positions and distances
     # on the device
@@ -50,7 +50,7 @@ class DeviceGraph:
 
     @cached_property
     def macros(self) -> dict[str, str | int]:
-        """Macros of ``types.cuh`` for this graph; not to be changed."""
+        """Macros of ``types.cuh`` for this graph; callers must not modify the dict."""
         return {
             "INDEX_T": C_NAMES[self.vertex_dtype.name],
             "OFFSET_T": C_NAMES[self.offset_dtype.name],
@@ -60,24 +60,24 @@ class DeviceGraph:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Key of what is kept with a graph for this form of it on the current device."""
+        """Key of data cached on the graph for these dtypes and the current device."""
         return runtime.device().ordinal, self.vertex_dtype, self.offset_dtype
 
     @property
     def nbytes(self) -> int:
-        """Bytes on the device."""
+        """Size of the arrays in bytes."""
         return int(self.offsets.nbytes + self.edges.nbytes)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of some vertices on the device that owns them."""
+    """Rows of consecutive vertices on the device that owns them."""
 
     device: int
     # first, last: vertices `first` to `last - 1`
     first: int
     last: int
-    graph: DeviceGraph  # rows of these vertices; the targets are vertices of the whole graph
+    graph: DeviceGraph  # these rows; targets are vertices of the whole graph
 
 
 def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:
@@ -86,7 +86,7 @@ def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:
 
 
 def at_hand(graph: Graph) -> bool:
-    """Return whether the edges are on a device already, so that a solve need not copy them."""
+    """Return whether the edges are already on a device, so that a solve does not copy them."""
     return graph.on_device or DEVICE_GRAPH.filled_anywhere(graph)
 
 
@@ -100,9 +100,9 @@ def _types(graph: Graph, wide: bool) -> tuple[np.dtype[Any], np.dtype[Any], int]
 
 
 def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
-    """Return an upper bound of the device memory for uploading the graph, staging included.
+    """Return an upper bound on the device memory for uploading the graph, including staging.
 
-    A solve checks its further memory itself; both raise
+    Solves check the rest of their memory themselves. Both checks raise
     :class:`~nearfar.errors.OutOfMemoryError` before anything is allocated.
     """
     n, m = graph.n_vertices, graph.n_edges
@@ -113,7 +113,7 @@ def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
 
 
 def upload_rows(graph: Graph, first: int, last: int) -> DeviceGraph:
-    """Upload rows ``first`` to ``last - 1`` of a graph to the current device; offsets from 0."""
+    """Upload rows ``first`` to ``last - 1`` of a graph, with offsets from 0, to this device."""
     return _upload(graph, False, slice(first, last))
 
 
@@ -141,7 +141,7 @@ def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
 
     cp = runtime.cupy()
     offsets = cp.empty(n + 1, dtype=offset)
-    # A record of mixed sizes has padding, which kernels load with the rest: write it once.
+    # Records of mixed sizes have padding, which kernels load too: initialise it once.
     padded = weighted and vertex.itemsize != weight.itemsize
     edges = (cp.zeros if padded else cp.empty)(max(m, 1) * record, dtype=np.uint8)
     found = DeviceGraph(n, m, offsets, edges, vertex, offset, weight, weighted, record)

@@ -1,10 +1,10 @@
-"""Device time of every kernel of a run, measured one by one.
+"""Device time of each kernel of a run.
 
-Events around a short launch also measure how long the host takes to submit it, which is longer than
-many kernels run. So a pausing kernel keeps the device busy while the host submits event, kernel,
-event; the events then enclose only the kernel, and the gap between two adjacent events is
-measured separately and subtracted. The run as a whole gets slower, so its total time has to be
-measured without this. Launches by CuPy (sorts, prefix sums, copies) are not measured.
+Events around a short launch also measure the time that the host takes to submit it, which exceeds
+the time of many kernels. Therefore a waiting kernel keeps the device busy while the host submits
+event, kernel, event; the events then enclose only the kernel, and the gap between two adjacent
+events is measured separately and subtracted. This slows the run down, so its total time must be
+measured separately. Launches by CuPy (sorts, prefix sums, copies) are not measured.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from nearfar.system.devices import launching, runtime
 __all__ = ["KernelTime", "KernelTimes", "kernel_times"]
 
 _PAUSE = "cuda/primitives/pause.cuh"
-_NANOSECONDS = 40_000  # more than the host needs for two events and a launch
-_HELD = 4_000  # events in flight before they are read
+_NANOSECONDS = 40_000  # longer than the host needs to submit two events and a launch
+_HELD = 4_000  # pending events before they are read
 
 
 @dataclass(slots=True)
@@ -35,12 +35,12 @@ class KernelTime:
 
 
 class KernelTimes:
-    """Times of the kernels; iterate over :attr:`found` after the block has ended.
+    """Times of the kernels; :attr:`found` is complete when the block has ended.
 
     Attributes
     ----------
     found : dict of str to KernelTime
-        Times by kernel, in the order of first launches.
+        Times by kernel, in the order of their first launches.
     gap : float
         Seconds between two adjacent events, subtracted from each launch.
     """
@@ -85,7 +85,7 @@ class KernelTimes:
 
 @contextmanager
 def kernel_times() -> Iterator[KernelTimes]:
-    """Measure every launch of this library's kernels, of any thread, inside the block.
+    """Measure every launch of nearfar's kernels, by any thread, inside the block.
 
     Yields
     ------

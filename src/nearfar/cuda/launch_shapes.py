@@ -1,9 +1,8 @@
-"""Launch shapes of relax, minimum and update: from options, tuned, or the default.
+"""Launch shapes of the kernels relax, minimum and update: from options, tuning or the default.
 
-``nearfar tune`` measures shapes and stores the best ones, one entry per device, class of graph
-and method, in a small JSON file in the user's cache. The default is the configuration of Martin et
-al. (2009) and of Ortega-Arranz et al. (2015) before tuning: 256 threads per block, no carve-out
-preference.
+``nearfar tune`` measures shapes and stores the best one per device, class of graph and method in a
+JSON file in the user's cache. The default is the configuration of Martin et al. (2009) and of
+Ortega-Arranz et al. (2015) before tuning: 256 threads per block, no carve-out preference.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class LaunchShape:
-    """Threads per block of each kernel; shared-memory carve-out in percent (-1: the driver's)."""
+    """Threads per block of each kernel; carve-out in percent (-1: the driver's choice)."""
 
     relax: int = 256
     minimum: int = 256
@@ -34,7 +33,7 @@ DEFAULT = LaunchShape()
 
 
 def graph_class(graph: Graph) -> str:
-    """Return the class of a graph: powers of two of its size and mean degree, and its dtype.
+    """Return the class of a graph: powers of two near its size and mean degree, and its dtype.
 
     >>> from nearfar import Graph
     >>> graph_class(Graph.from_edges([0, 1], [1, 2], [5, 5]))
@@ -46,7 +45,7 @@ def graph_class(graph: Graph) -> str:
 
 
 def store_path() -> Path:
-    """Return the file of stored shapes, in the user's cache folder."""
+    """Return the path of the stored shapes in the user's cache folder."""
     return cache.folder() / "launch_shapes.json"
 
 
@@ -72,7 +71,7 @@ def store(device: str, graph_kind: str, idea: str, shape: LaunchShape, **notes: 
 
 
 def resolve(options: LaunchOptions, graph: Graph, idea: str, device: str) -> LaunchShape:
-    """Return the shape to launch with: each field from the options, the store, or the default."""
+    """Return the launch shape, with each field from the options, the store or the default."""
     base = stored(device, graph_class(graph), idea) or DEFAULT
     return LaunchShape(
         relax=options.threads_relax or base.relax,

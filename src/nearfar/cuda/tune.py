@@ -1,12 +1,12 @@
-"""Find the fastest launch shape for a graph on this GPU, and store it.
+"""Search for the fastest launch shape for a graph on this GPU.
 
 Ortega-Arranz et al. (2015, section 4.1 and Table 1) gain up to 23% by choosing the threads per
-block of each of the three kernels and the split between L1 cache and shared memory. The paper takes
-their values from a model of three boards; this module measures them on the current GPU. The kernels
-run one after another, so their shapes hardly interact and one is tuned at a time: relax, minimum,
-update, then the carve-out, each starting from the best so far. A measurement is the device time of
-a whole solve, by CUDA events; candidates alternate within a round, so that a drifting clock affects
-all equally, and medians are compared.
+block of each of the three kernels and the split between L1 cache and shared memory. The paper
+derives these values from a model of three boards; this module measures them on the current GPU. The
+kernels run one after another, so their shapes hardly interact and are tuned in turn: relax,
+minimum, update, then the carve-out, each starting from the best shape so far. A measurement is the
+device time of a whole solve by CUDA events. Candidates alternate within a round, so that a drifting
+clock affects all of them equally, and medians are compared.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from nearfar.system.devices import runtime
 
 __all__ = ["CARVEOUTS", "THREADS", "Measurement", "TuneResult", "tunable", "tune"]
 
-# : Threads per block to try: those of the paper's Table 1 and more.
+#: Threads per block to try: those of the paper's Table 1 and more.
 THREADS = (64, 96, 128, 192, 256, 384, 512, 768, 1024)
-# : Shared-memory carve-outs in percent: the driver's choice, all L1, half, all shared.
+#: Shared-memory carve-outs in percent: the driver's choice, all L1, half, all shared.
 CARVEOUTS = (-1, 0, 50, 100)
 _MARGIN = 0.01  # a shape must be 1% faster than the best so far to replace it
 
@@ -60,12 +60,12 @@ class TuneResult:
         Key under which the shape is stored.
     best : LaunchShape
     best_seconds, default_seconds : float
-        Median device time of the best and of the default shape (256 threads everywhere), taken
-        again side by side at the end.
+        Median device time of the best and of the default shape (256 threads per block), measured
+        again in alternation at the end.
     measurements : tuple of Measurement
         All measurements in order.
     path : Path or None
-        File in which the shape was stored.
+        File in which the shape is stored.
     """
 
     method: str
@@ -79,7 +79,7 @@ class TuneResult:
 
     @property
     def gain(self) -> float:
-        """Share of the default's time that the best shape saves."""
+        """Fraction of the default shape's time that the best shape saves."""
         return 1.0 - self.best_seconds / self.default_seconds
 
 
@@ -95,7 +95,7 @@ def tunable() -> list[str]:
 
 
 def usual() -> list[str]:
-    """Return the methods that are tuned if none is named, as their registration says."""
+    """Return the methods registered to be tuned if none is named."""
     return sorted(v.idea for v in variants(device="cuda", problem="sssp") if v.tune)
 
 
@@ -118,9 +118,9 @@ def tune(
     method : str or None
         One of :func:`tunable`; None means the first of ``usual()``.
     sources : sequence of int or None
-        Vertices to solve from in every round; None draws three with out-edges, by a fixed seed.
+        Sources of every round; None draws three vertices with out-edges by a fixed seed.
     rounds : int
-        Solves from every source per shape, at least 1, after one that is not counted.
+        Timed solves per source and shape, at least 1, after a warm-up.
     threads, carveouts : sequence of int
         Values to try, as in :class:`nearfar.options.LaunchOptions`.
     store : bool
@@ -195,7 +195,7 @@ def _variant(method: str) -> Variant:
 
 
 def _sources(graph: Graph) -> list[int]:
-    """Return three vertices with out-edges, the same in every run."""
+    """Return three vertices with out-edges, by a fixed seed."""
     open_ends = np.flatnonzero(graph.degrees)
     if not len(open_ends):
         raise GraphError("the graph has no edges: there is nothing to measure")
@@ -204,20 +204,20 @@ def _sources(graph: Graph) -> list[int]:
 
 
 def _with(base: LaunchShape, field: str, values: Iterable[int]) -> list[LaunchShape]:
-    """Return the base shape and those that differ from it in one field, without repetitions."""
+    """Return the base shape and those that differ from it in one field, without duplicates."""
     shapes = [base, *(dataclasses.replace(base, **{field: int(value)}) for value in values)]
     return list(dict.fromkeys(shapes))
 
 
 def _choose(best: LaunchShape, found: list[Measurement]) -> LaunchShape:
-    """Return the fastest shape, unless the previous best is within the margin of it."""
+    """Return the fastest shape, or the previous best if it is within the margin."""
     medians = {m.shape: m.median for m in found}
     fastest = min(medians, key=lambda shape: medians[shape])
     return fastest if medians[fastest] < medians[best] * (1 - _MARGIN) else best
 
 
 class _Solver:
-    """Solver with given shapes that checks answers and measures device time."""
+    """Solver that runs given shapes, checks the answers and measures device time."""
 
     def __init__(self, variant: Variant, graph: Graph, sources: Sequence[int]) -> None:
         self.variant, self.graph, self.sources = variant, graph, sources
@@ -233,10 +233,10 @@ class _Solver:
             distances = runtime.download(self._run(shape, source))
             expected = self.expected.setdefault(source, distances)
             if not np.array_equal(distances, expected):
-                raise SolverError(f"{self.variant.id} gives other distances with {shape}")
+                raise SolverError(f"{self.variant.id} gives different distances with {shape}")
 
     def compare(self, shapes: list[LaunchShape], rounds: int) -> list[Measurement]:
-        """Measure shapes in turns."""
+        """Measure shapes in alternation."""
         for shape in shapes:
             self._check(shape)
         samples: dict[LaunchShape, list[float]] = {shape: [] for shape in shapes}

@@ -1,1 +1,1 @@
-"""Graphs as compressed sparse rows, built and validated once, and data derived from them."""
+"""Graphs in compressed sparse rows, built and validated once, and data derived from them."""

@@ -1,8 +1,8 @@
-"""Arrays of a graph on the host: validated, and built from edge lists and SciPy matrices.
+"""Arrays of a graph on the host: validation, and construction from edge lists and SciPy matrices.
 
 All constructors call :func:`validate`, the only function that checks host arrays, and return
-:class:`HostArrays`, which :class:`nearfar.Graph` holds. :mod:`nearfar.graph.on_device` does the
-same for arrays on a GPU; :mod:`nearfar.graph.convert` converts graphs of other libraries.
+:class:`HostArrays`, which :class:`nearfar.Graph` holds. :mod:`nearfar.graph.on_device` is the
+counterpart for arrays on a GPU; :mod:`nearfar.graph.convert` converts graphs of other libraries.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _INT32_MAX = 2**31 - 1
 
-# : A graph of fewer bytes fits everywhere.
+#: Bytes below which a graph is assumed to fit without a check.
 _MANY = 1 << 28
 
 
@@ -42,8 +42,8 @@ class HostArrays:
     weights: NDArray[Any] | None
     scan: dict[str, Any]
 
-    # : (indptr, indices, weights) on the device; None says that they are on the host.
-    there: ClassVar[None] = None
+    #: (indptr, indices, weights) on the device; None for arrays on the host.
+    device_arrays: ClassVar[None] = None
 
     @property
     def n_vertices(self) -> int:
@@ -67,12 +67,12 @@ class HostArrays:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
+        """Size of the arrays in bytes."""
         own = self.indptr.nbytes + self.indices.nbytes
         return own if self.weights is None else own + self.weights.nbytes
 
     def widest_vertex(self) -> int:
-        """Return the vertex of largest out-degree, the smallest of several."""
+        """Return the first vertex of largest out-degree."""
         return int(np.argmax(np.diff(self.indptr))) if self.n_vertices else 0
 
     def max_degree(self) -> int:
@@ -86,13 +86,13 @@ class HostArrays:
         return self.weights[::step]
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
-        """Return the targets of the first edges of some vertices, at most ``most`` each, joined."""
+        """Return the targets of the first edges of some vertices, at most ``most`` per vertex."""
         places = edge_places(self.indptr[vertices], self.indptr[vertices + 1], most)
         found: NDArray[Any] = self.indices[places]
         return found
 
     def astype(self, dtype: np.dtype[Any]) -> HostArrays:
-        """Return the arrays with weights of another dtype, exactly."""
+        """Return the arrays with weights in another dtype, refusing inexact conversions."""
         given = np.ones(self.n_edges, dtype=np.int32) if self.weights is None else self.weights
         with np.errstate(over="ignore", invalid="ignore"):
             weights = given.astype(dtype)
@@ -109,23 +109,23 @@ class HostArrays:
         return HostArrays(self.indptr, self.indices, *checked_weights(None, self.n_edges))
 
     def transposed(self, view: GraphView) -> HostArrays:
-        """Return the arrays with every edge reversed; ``view`` is the C++ view of these."""
+        """Return the arrays with every edge reversed; ``view`` is the C++ view of this graph."""
         from nearfar import _cpu
 
         indptr, indices = np.empty_like(self.indptr), np.empty_like(self.indices)
         weights = None if self.weights is None else np.empty_like(self.weights)
         _cpu.transpose(view, indptr, indices, weights)
         scan = dict(self.scan)
-        if scan["n_negative"]:  # which are in another order now
+        if scan["n_negative"]:  # the order of the edges has changed
             scan["first_negative"] = int(np.argmax(weights < 0))  # type: ignore[operator]
         return HostArrays(
             frozen(indptr), frozen(indices), None if weights is None else frozen(weights), scan
         )
 
     def one_way_edge(self) -> int | None:
-        """Return an edge without a reverse edge of the same weight; None if there is none.
+        """Return an edge without a reverse edge of the same weight, or None.
 
-        O(n + m); O(m log m) where there is one, or where parallel edges differ in order.
+        O(n + m), but O(m log m) if there is such an edge or parallel edges differ in order.
         """
         from nearfar import _cpu
 
@@ -141,7 +141,7 @@ class HostArrays:
 
 
 def edge_places(begin: NDArray[Any], end: NDArray[Any], most: int) -> NDArray[Any]:
-    """Return the positions of the first edges of some rows, at most ``most`` each, joined."""
+    """Return the positions of the first edges of some rows, at most ``most`` per row."""
     counts = np.minimum(end - begin, most)
     ends = np.cumsum(counts)
     return np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
@@ -160,7 +160,9 @@ def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> H
         out = (indptr < 0) | (indptr > m) if indptr.dtype.kind == "i" else indptr > m
         if out.any():
             at = int(np.argmax(out))
-            raise GraphError(f"indptr[{at}] is {indptr[at]}: it must never fall and end at {m}")
+            raise GraphError(
+                f"indptr[{at}] is {indptr[at]}: it must be nondecreasing and end at {m}"
+            )
     if indices.dtype.itemsize > dtype.itemsize or indices.dtype.kind == "u":
         outside = indices >= n if indices.dtype.kind == "u" else (indices < 0) | (indices >= n)
         if outside.any():
@@ -188,7 +190,7 @@ def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> H
 def checked_weights(
     weights: NDArray[Any] | None, m: int, *, copy: bool = False
 ) -> tuple[NDArray[Any] | None, dict[str, Any]]:
-    """Return the weights of m edges without a negative zero, and the statistics of a scan."""
+    """Return the weights of m edges without negative zeros, and their statistics."""
     from nearfar import _cpu
 
     if weights is None:
@@ -211,7 +213,7 @@ def checked_weights(
 
 
 def unpaired_edge(tails: Any, heads: Any, weights: Any) -> int | None:
-    """Return an edge without a reverse edge of the same weight; arrays of NumPy or CuPy."""
+    """Return an edge without a reverse edge of the same weight, from NumPy or CuPy arrays."""
     keys = ((tails, heads, weights), (heads, tails, weights))
     orders = []
     for one in keys:
@@ -226,7 +228,7 @@ def unpaired_edge(tails: Any, heads: Any, weights: Any) -> int | None:
     at = int(differs.argmax())
     edges = [int(order[at]) for order in orders]
     ends = [tuple(key[edge].item() for key in one) for one, edge in zip(keys, edges, strict=True)]
-    return edges[ends[1] < ends[0]]  # the other order lacks the lesser of both
+    return edges[ends[1] < ends[0]]  # the smaller one is missing from the other order
 
 
 def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
@@ -234,13 +236,13 @@ def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
     csr = matrix.tocsr()
     n, starts = csr.shape[0], len(csr.indptr)
     if starts != n + 1:
-        raise GraphError(f"indptr has {starts} entries: a matrix of {n} rows has {n + 1}")
+        raise GraphError(f"indptr has {starts} entries: a matrix of {n} rows needs {n + 1}")
     return csr.indptr, csr.indices, csr.data
 
 
 def refuse_row(at: int, value: Any, m: int) -> NoReturn:
     """Raise for an invalid row start."""
-    rule = "it must start at 0" if at == 0 else f"it must never fall and end at {m}"
+    rule = "it must start at 0" if at == 0 else f"it must be nondecreasing and end at {m}"
     raise GraphError(f"indptr[{at}] is {value}: {rule}")
 
 
@@ -261,31 +263,31 @@ def refuse_one_way(at: int, tail: int, head: int, weight: Any) -> NoReturn:
 def refuse_weight(at: int, value: Any, count: int) -> NoReturn:
     """Raise for an invalid weight."""
     raise GraphError(
-        f"weight of edge {at} is {value} ({count} such edges): weights must be finite; leave "
-        "missing edges out"
+        f"weight of edge {at} is {value} ({count} such edges): weights must be finite; omit "
+        "missing edges"
     )
 
 
 def refuse_dtype(dtype: np.dtype[Any]) -> NoReturn:
-    """Raise for weights that a change of dtype would alter."""
+    """Raise for weights that a conversion would change."""
     raise GraphError(f"the weights do not fit {dtype} exactly: round or scale them first")
 
 
 def _require_room(n: int, k: int, needed: int) -> None:
-    """Refuse a graph that does not fit memory, usually because its ids have large gaps."""
+    """Refuse a graph that does not fit in memory, usually because its ids have large gaps."""
     if needed <= _MANY or needed <= (free := free_memory()):
         return
     advice = "give int32 ends and int32 or float32 weights, and release unused arrays"
     if n > 2 * k:
         advice = (
-            "where the integers are names, such as ids of a file, add names=True to "
-            "Graph.from_edges; else number the vertices from 0 without gaps"
+            "if the integers are names, such as ids in a file, pass names=True to "
+            "Graph.from_edges; otherwise number the vertices from 0 without gaps"
         )
     raise OutOfMemoryError(needed, free, advice)
 
 
 def _count_vertices(source: NDArray[Any], target: NDArray[Any], n_vertices: int | None) -> int:
-    """Return the number of vertices of an edge list; raise GraphError for an invalid end."""
+    """Return the number of vertices of an edge list, after checking its ends."""
     if n_vertices is not None:
         try:
             n_vertices = operator.index(n_vertices)
@@ -316,7 +318,7 @@ def from_edges(
     n_vertices: int | None = None,
     directed: bool = True,
 ) -> HostArrays:
-    """Sort an edge list into rows, in O(n + m); see :meth:`nearfar.Graph.from_edges`."""
+    """Sort an edge list into rows in O(n + m); see :meth:`nearfar.Graph.from_edges`."""
     from nearfar import _cpu
 
     source, target = as_indices(sources, "sources"), as_indices(targets, "targets")
@@ -335,7 +337,7 @@ def from_edges(
     loops = 0 if directed else int(np.count_nonzero(source == target))
     m = k if directed else 2 * k - loops
     dtype = index_dtype(n, m)
-    # The result, the next free place of every row, and ends in another dtype.
+    # Memory for the result, the next free position of every row, and converted ends.
     converted = sum(k for ends in (source, target) if ends.dtype != dtype)
     width = 0 if values is None else values.itemsize
     _require_room(n, k, (2 * n + 1 + m + converted) * dtype.itemsize + m * width)
@@ -350,7 +352,7 @@ def from_edges(
 def from_scipy(matrix: Any, *, directed: bool = True, copy: bool = True) -> HostArrays:
     """Return the rows of a SciPy sparse matrix or array; see :meth:`nearfar.Graph.from_scipy`."""
     if not hasattr(matrix, "tocsr"):
-        raise GraphError(f"{type(matrix).__name__} is not sparse: see Graph.from_dense")
+        raise GraphError(f"{type(matrix).__name__} is not sparse: use Graph.from_dense")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"the matrix has shape {matrix.shape}: an adjacency matrix is square")
     if matrix.format == "coo" or not directed:

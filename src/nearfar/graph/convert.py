@@ -1,8 +1,8 @@
-"""Convert graphs of other libraries to arrays: NetworkX, tables of edges, dense matrices, SciPy.
+"""Conversion of NetworkX graphs, tables of edges, dense matrices and SciPy matrices to arrays.
 
 The functions call :func:`nearfar.graph.build.from_edges` and return its arrays; those for graphs
-with names also return the other arguments of :class:`nearfar.Graph`. The class methods of the
-same names document them. :mod:`nearfar.graph.libraries` and :mod:`nearfar.graph.geography`
+with names also return the other arguments of :class:`nearfar.Graph`. They are documented by the
+class methods of the same names. :mod:`nearfar.graph.libraries` and :mod:`nearfar.graph.geography`
 convert graphs of further libraries.
 """
 
@@ -27,13 +27,13 @@ def check_weight(weight: Any) -> None:
         hash(weight)
     except TypeError:
         raise GraphError(
-            f"weight is {quoted(weight)}: give the name of an attribute or column; for weights of "
-            "your own make Graph.from_csr(graph.indptr, graph.indices, weights)"
+            f"weight is {quoted(weight)}: give the name of an attribute or column; for your own "
+            "weights use Graph.from_csr(graph.indptr, graph.indices, weights)"
         ) from None
 
 
 def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], what: str) -> str:
-    """Describe why named weights are missing; "" where the graph has no candidates for weights."""
+    """Describe why named weights are missing; "" if the graph has no other candidates."""
     shown = listed(numeric)
     count = f"{keyword('weight', None)} counts edges"
     if weight != "weight":
@@ -51,7 +51,7 @@ def weight_problem(weight: str, named: Sequence[Any], numeric: Sequence[Any], wh
 def refuse_missing_weight(
     weight: str, named: Sequence[Any], numeric: Sequence[Any], what: str
 ) -> None:
-    """Refuse named weights that are missing, unless the graph has no candidates for weights."""
+    """Refuse named weights that are missing, unless the graph has no other candidates."""
     problem = weight_problem(weight, named, numeric, what)
     if problem:
         raise GraphError(problem)
@@ -69,7 +69,7 @@ def from_networkx(
         (sources, targets), values = _called(graph, place, weight)
         numbers = as_numbers(values, "the weight function")
         arrays = from_edges(sources, targets, numbers, n_vertices=len(names))
-        # Both directions of an undirected edge were requested, and may differ.
+        # The function was called for both directions of an undirected edge, which may differ.
         directed = directed or not _symmetric(sources, targets, values)
     else:
         (sources, targets), numbers = _attribute(graph, place, weight)
@@ -82,13 +82,13 @@ def from_networkx(
         "attributes": {
             key: value
             for key, value in graph.graph.items()
-            if key not in ("node_default", "edge_default")  # of a GraphML file
+            if key not in ("node_default", "edge_default")  # from a GraphML file
         },
     }
 
 
 def coordinates_of(pairs: Iterable[tuple[Any, Any]]) -> NDArray[np.float64] | None:
-    """Return the coordinates of the vertices, if every vertex has finite x and y."""
+    """Return the coordinates of the vertices if all vertices have finite x and y."""
     found = []
     for x, y in pairs:
         if not (is_number(x) and is_number(y) and math.isfinite(x) and math.isfinite(y)):
@@ -98,7 +98,7 @@ def coordinates_of(pairs: Iterable[tuple[Any, Any]]) -> NDArray[np.float64] | No
 
 
 def _attribute(graph: Any, place: dict[Any, int], weight: str | None) -> tuple[Any, Any]:
-    """Return ends and weights by an edge attribute; a missing one counts 1, as in NetworkX."""
+    """Return ends and weights from an edge attribute; a missing one counts 1, as in NetworkX."""
     k = graph.number_of_edges()
     ends = np.empty((2, k), dtype=np.int64)
     values: list[Any] = []
@@ -121,12 +121,12 @@ def _attribute(graph: Any, place: dict[Any, int], weight: str | None) -> tuple[A
 
 
 def is_number(value: Any) -> bool:
-    """Return whether something can be a weight."""
+    """Return whether a value can be a weight."""
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def _called(graph: Any, place: dict[Any, int], weight: Callable[[Any, Any, Any], Any]) -> Any:
-    """Return ends and weights by a function of both ends and the data; None hides an edge."""
+    """Return ends and weights from a function of ends and data; None hides an edge."""
     sources, targets, values = [], [], []
     for u, neighbours in graph.adjacency():
         for v, data in neighbours.items():
@@ -139,7 +139,7 @@ def _called(graph: Any, place: dict[Any, int], weight: Callable[[Any, Any, Any],
 
 
 def as_numbers(values: list[Any], what: str) -> NDArray[Any]:
-    """Return int64 if all values are integers, else float64."""
+    """Return an int64 array if all values are integers, otherwise float64."""
     for value in values:
         if value is None or isinstance(value, (str, bytes)):
             raise GraphError(f"{what} is not a number everywhere: one is {quoted(value)}")
@@ -165,12 +165,12 @@ def from_dataframe(
 ) -> tuple[HostArrays, dict[str, Any]]:
     """Convert as :meth:`nearfar.Graph.from_dataframe` describes."""
     check_weight(weight)
-    lazy = hasattr(table, "collect")  # polars: asking for its columns would warn
+    lazy = hasattr(table, "collect")  # accessing the columns of a polars LazyFrame would warn
     found = None if lazy else getattr(table, "column_names", getattr(table, "columns", None))
     if found is None:
         raise GraphError(
             f"expected a table of pandas, polars or Arrow, got {type(table).__name__}: "
-            + ("call its collect() first" if lazy else "make a data frame of it first")
+            + ("call its collect() first" if lazy else "convert it to a data frame first")
         )
     columns = list(found)
 
@@ -204,7 +204,7 @@ def from_dataframe(
 
 
 def _holds_numbers(column: Any) -> bool:
-    """Return whether a table's column holds numbers, from its first entry."""
+    """Return whether a table's column holds numbers, judging by its first entry."""
     first = column[:1]
     array = first.to_numpy() if hasattr(first, "to_numpy") else np.asarray(first)
     return array.dtype.kind in "iuf" or (len(array) > 0 and is_number(array[0]))
@@ -233,8 +233,8 @@ def from_dense(
         zeros := np.count_nonzero(dense == 0) - np.count_nonzero(dense.diagonal() == 0)
     ):
         raise GraphError(
-            f"{zeros} entries besides the diagonal are 0, and no entry stands for a missing edge: "
-            "missing=0 takes them for missing edges, missing=np.nan for edges of weight 0"
+            f"{zeros} entries off the diagonal are 0, and no entry marks a missing edge: give "
+            "missing=0 if they are missing edges, missing=np.nan if they are edges of weight 0"
         )
     diagonal = np.arange(len(dense))
     edge[diagonal, diagonal] &= dense[diagonal, diagonal] != 0
@@ -245,10 +245,10 @@ def from_dense(
 def lightest(
     indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return ``weights, indices, indptr`` of rows with the lightest of parallel edges.
+    """Return ``weights, indices, indptr`` of rows with only the lightest of parallel edges.
 
-    The arrays are returned unchanged if no edges are parallel: O(m) if rows ascend, else O(m log
-    m).
+    The arrays are returned unchanged if no edges are parallel. O(m) if rows are sorted, else
+    O(m log m).
     """
     rising = indices[1:] > indices[:-1]
     rising[indptr[(indptr > 0) & (indptr < len(indices))] - 1] = True  # from row to row

@@ -6,9 +6,9 @@ from nearfar.graph.graph import Graph
 
 
 def paper_delta(graph: Graph, delta: float | None = None) -> float | int:
-    """Return the delta of a run: the given one, or c * w / d (section IV.C) with c = 32, a warp.
+    """Return the given delta, or c * w / d (section IV.C) with the warp size c = 32.
 
-    w is the mean weight and d the mean degree. Delta is at least 1 for integer weights, and never
+    w is the mean weight and d the mean degree. Delta is at least 1 for integer weights and never
     0.
     """
     value = delta

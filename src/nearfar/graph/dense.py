@@ -1,10 +1,10 @@
 """Dense form of a graph: an adjacency matrix in which a missing edge is not a zero.
 
 The matrix variants of Martin, Torres and Gavilanes (2009, section 5) read every entry of a row or
-column. Here an entry is the weight of the lightest edge from the row's vertex to the column's;
-where there is no edge it holds the value that means "unreached" (inf, or the maximum of an integer
-dtype), so that a sum with it never improves a distance and a weight of zero stays an edge. Any
-graph that is small enough has this form, which is built once and cached on the graph.
+column. An entry is the weight of the lightest edge from the row's vertex to the column's. A missing
+edge has the value of an unreached distance (inf, or the maximum of an integer dtype), so that a sum
+with it never improves a distance, and a zero is an edge of weight 0. The dense form of any
+sufficiently small graph is built once and cached on the graph.
 :meth:`nearfar.Graph.from_dense` converts a user's matrix.
 """
 
@@ -20,7 +20,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 
-# : Largest matrix that is built: n = 32,768 with 32-bit weights. The paper goes to n = 15 * 2**10.
+#: Largest matrix that is built: n = 32,768 with 32-bit weights. The paper goes to n = 15 * 2**10.
 DENSE_MAX_BYTES = 4 * 2**30
 _DENSE: Slot[DenseView] = Slot("matrix")
 
@@ -30,7 +30,7 @@ class DenseView:
     """Adjacency matrix of a graph."""
 
     # shape (n, n); row-major and read-only, dtype of the graph's weights; entry (u, v) is the
-    # weight of the lightest edge from u to v, `missing` where there is none
+    # weight of the lightest edge from u to v, or `missing`
     matrix: NDArray[Any]
     missing: Any  # scalar; inf, or the maximum of an integer dtype
 
@@ -51,7 +51,7 @@ def dense_bytes(graph: Graph) -> int:
 
 
 def fits_dense(graph: Graph, request: object) -> Literal[True] | str:
-    """Return whether the matrix is within :data:`DENSE_MAX_BYTES`: True, or the reason in words."""
+    """Return True if the matrix is within :data:`DENSE_MAX_BYTES`, or the reason why not."""
     needed = dense_bytes(graph)
     if needed <= DENSE_MAX_BYTES:
         return True

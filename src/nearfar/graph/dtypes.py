@@ -13,7 +13,7 @@ WEIGHT_DTYPES = tuple(np.dtype(t) for t in (np.int32, np.int64, np.float32, np.f
 
 @functools.cache
 def weight_dtype_of(given: Any) -> np.dtype[Any] | None:
-    """Return the dtype of weights that a caller named; None if it is not supported."""
+    """Return the weight dtype that a caller named, or None if it is not supported."""
     try:
         dtype = None if given is None else np.dtype(given)
     except (SyntaxError, TypeError, ValueError):
@@ -27,7 +27,7 @@ def unreached_value(dtype: np.dtype[Any]) -> Any:
 
 
 def limit_in_dtype(limit: float | None, dtype: np.dtype[Any]) -> Any:
-    """Return a limit in the dtype of the distances, never below it; None is "unreached".
+    """Return a limit rounded up to the dtype of the distances; None becomes "unreached".
 
     Device code compares in that dtype; the caller masks by the exact limit afterwards.
     """

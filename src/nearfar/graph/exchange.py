@@ -1,8 +1,7 @@
 """Constructors of :class:`nearfar.Graph` from other libraries' graphs, and conversions to them.
 
-:class:`Exchange` is the part of :class:`nearfar.Graph` that documents them; they are implemented
-in :mod:`nearfar.graph.convert`, :mod:`nearfar.graph.libraries` and
-:mod:`nearfar.graph.geography`.
+:class:`Exchange` declares and documents them for :class:`nearfar.Graph`; they are implemented in
+:mod:`nearfar.graph.convert`, :mod:`nearfar.graph.libraries` and :mod:`nearfar.graph.geography`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from nearfar.graph.snapping import snap
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-#: What to use for an object of another library, by the first part of its module.
+#: Function to use for an object of another library, by the first part of its module.
 _DOORS = {
     "igraph": "Graph.from_igraph",
     "rustworkx": "Graph.from_rustworkx",
@@ -42,8 +41,8 @@ def not_a_graph(given: Any) -> str:
     library = type(given).__module__.split(".")[0]
     if type(given).__name__ == "TurnGraph":
         return (
-            "expected a graph, got a TurnGraph, which this does not take: use its .original, "
-            "without turns, or its .graph, by other numbers"
+            "expected a graph, got a TurnGraph, which this function does not support: use its "
+            ".original, without turns, or its .graph, which has other vertex numbers"
         )
     name = type(given).__name__ if library == "builtins" else f"{library}.{type(given).__name__}"
     door = _DOORS.get(library, "nearfar.read or one of the Graph.from_* functions")
@@ -70,7 +69,7 @@ class Exchange:
         ----------
         matrix : scipy.sparse matrix or array, shape (n, n)
             Entry (i, j) is the weight of the edge from i to j. Stored zeros are edges of weight 0;
-            duplicates in COO stay parallel edges.
+            duplicates of a COO matrix are parallel edges.
         directed : bool
             False adds the reverse of every entry, as SciPy's ``directed=False`` does.
         copy : bool
@@ -83,7 +82,7 @@ class Exchange:
         Raises
         ------
         GraphError
-            If it is not square or not sparse.
+            If the matrix is not square or not sparse.
         """
         arrays = build.from_scipy(matrix, directed=directed, copy=copy)
         return cls.from_checked(arrays, directed=directed)
@@ -97,17 +96,17 @@ class Exchange:
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-            Vertex attributes ``x`` and ``y`` become ``coordinates`` where every vertex has both;
+            Vertex attributes ``x`` and ``y`` become ``coordinates`` if every vertex has both;
             the attributes of the graph become ``attributes``.
         weight : str, callable or None
-            Edge attribute; edges that lack it count 1, as in NetworkX. A function ``weight(u, v,
-            data)`` hides an edge by returning None. None counts edges.
+            Edge attribute; edges without it have weight 1, as in NetworkX. A function ``weight(u,
+            v, data)`` hides an edge by returning None. None counts edges.
 
         Returns
         -------
         Graph
-            int64 weights when all are integers, else float64. Unweighted for None, and by default
-            when no edge has a numeric attribute.
+            Graph with int64 weights if all are integers, otherwise float64. It has no weights if
+            ``weight`` is None, or by default if no edge has a numeric attribute.
 
         Raises
         ------
@@ -128,19 +127,19 @@ class Exchange:
         *,
         directed: bool = True,
     ) -> Graph:
-        """Make a graph from a table of edges of pandas, polars, Arrow or a similar library.
+        """Make a graph from a pandas, polars, Arrow or similar table of edges.
 
         Parameters
         ----------
         table : DataFrame or Table
         source, target : str
-            Columns of the ends, factorised into ``vertex_names``; integers that are already 0 to n
-            - 1 are kept.
+            Columns of the ends, factorised into ``vertex_names``; integers from 0 to n - 1 are used
+            as indices.
         weight : str or None
-            Column of the weights. None counts edges, and so does the default in a table without
-            this column and without other numbers.
+            Column of the weights. None counts edges, as does the default for a table without this
+            column and other numeric columns.
         directed : bool
-            False enters every edge in both directions.
+            False adds the reverse of every edge.
 
         Returns
         -------
@@ -149,8 +148,8 @@ class Exchange:
         Raises
         ------
         GraphError
-            For a column that is missing or holds empty entries, and for numbers that could be
-            weights when none are named.
+            For a column that is missing or has empty entries, or if no weights are named but a
+            column could be weights.
         """
         arrays, kept = convert.from_dataframe(table, source, target, weight, directed=directed)
         return cls.from_checked(arrays, **kept)
@@ -165,8 +164,8 @@ class Exchange:
         ----------
         graph : Graph, SciPy sparse matrix or NetworkX graph
         weight : str, callable or None
-            As for :meth:`from_networkx`. A Graph and a matrix have one weight, the default; None
-            counts their edges. For other weights make another graph,
+            As for :meth:`from_networkx`. A Graph or a matrix has only one weight per edge, the
+            default; None counts its edges. For other weights use
             ``Graph.from_csr(graph.indptr, graph.indices, weights)``.
 
         Returns
@@ -190,8 +189,8 @@ class Exchange:
             raise GraphError(not_a_graph(graph))
         if weight is not None and weight != "weight":
             raise GraphError(
-                f"weight is {quoted(weight)}: a Graph or a matrix has one weight per edge; leave "
-                "it out, or give None to count edges"
+                f"weight is {quoted(weight)}: a Graph or a matrix has one weight per edge; omit "
+                "it, or give None to count edges"
             )
         return made.without_weights() if weight is None else made
 
@@ -208,9 +207,9 @@ class Exchange:
             entries and entries equal to ``missing`` mean no edge; other zeros off the diagonal are
             edges of weight 0.
         missing : number or None
-            A further value that means no edge: 0 for an adjacency matrix of SciPy or NetworkX.
-            Required for a matrix with zeros off the diagonal and no missing entries; NaN makes all
-            zeros edges.
+            Additional value that means no edge, such as 0 for an adjacency matrix of SciPy or
+            NetworkX. Required if a matrix has zeros off the diagonal and no missing entries; NaN
+            makes all zeros edges.
         directed : bool
             False adds the reverse of every entry.
 
@@ -236,7 +235,8 @@ class Exchange:
             The vertex attribute ``name`` becomes ``vertex_names``; ``x`` and ``y`` together become
             ``coordinates``.
         weight : str or None
-            Edge attribute. None counts edges, and so does the default where edges have no numbers.
+            Edge attribute. None counts edges, as does the default if edges have no numeric
+            attributes.
 
         Returns
         -------
@@ -261,19 +261,20 @@ class Exchange:
         ----------
         graph : rustworkx.PyGraph or PyDiGraph
         weight : str, callable or None
-            Function from an edge's data to a number, or the key of a number in data that are dicts.
-            Data that are numbers are the weights. None counts edges, as does the default if all
-            data are None.
+            Function from an edge's data to a number, or the key of a number if the data are dicts.
+            Numeric data are used as weights. None counts edges, as does the default if all data
+            are None.
 
         Returns
         -------
         Graph
-            If vertices were removed, the names of the others are their indices.
+            Graph with the same indices; if vertices were removed, the remaining vertices have
+            their indices as names.
 
         Raises
         ------
         GraphError
-            If the data of an edge give no number.
+            If the data of an edge provide no number.
         """
         arrays, kept = libraries.from_rustworkx(graph, weight)
         return cls.from_checked(arrays, **kept)
@@ -292,13 +293,14 @@ class Exchange:
         Parameters
         ----------
         edge_index : integer tensor or array, shape (2, m)
-            Sources and targets. Arrays on a GPU are sorted by source on the GPU, and stay on it.
+            Sources and targets. Arrays on a GPU are sorted by source on that GPU, and the graph
+            remains on it.
         weights : tensor or array, shape (m,) or (m, 1), or None
             ``edge_weight``, or an ``edge_attr`` of one column.
         n_vertices : int or None
             ``data.num_nodes``; None takes the largest end plus one.
         directed : bool
-            True takes the edges unchanged: PyTorch Geometric keeps both directions of an
+            True uses the edges unchanged, since PyTorch Geometric stores both directions of an
             undirected graph. False adds the reverse of every edge.
 
         Returns
@@ -327,22 +329,22 @@ class Exchange:
         Parameters
         ----------
         table : geopandas.GeoDataFrame
-            Its geometry holds lines (``LineString``), whose ends are vertices. Lines that end in
-            the same point share a vertex; lines that only cross share none.
+            Table with a geometry of lines (``LineString``), whose ends are vertices. Lines that end
+            at the same point share a vertex; lines that only cross do not.
         weight : str or None
-            Column of the weights; ``"length"`` without such a column measures the lines in the
-            units of the table's projection. None counts edges.
+            Column of the weights. If the table has no column ``"length"``, this name means the
+            lengths of the lines in units of the table's projection. None counts edges.
         directed : bool
-            True for streets that can be used only in the direction of the line.
+            Whether streets can be used only in the direction of the line.
         digits : int or None
-            Ends that agree after rounding to this number of digits are one vertex; None does not
-            round.
+            Decimal digits to which ends are rounded; ends that then agree are one vertex. None
+            does not round.
 
         Returns
         -------
         Graph
-            Edges of one vertex in the order of the table; ``attributes`` hold ``crs``, ``unit``
-            for measured lines, and the points of lines that bend.
+            Graph whose edges at a vertex have the order of the table; ``attributes`` contain
+            ``crs``, ``unit`` for measured lines, and the points of lines that bend.
 
         Raises
         ------
@@ -358,26 +360,26 @@ class Exchange:
     def from_osmnx(
         cls, graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "length"
     ) -> Graph:
-        """Make a graph from OSMnx's, with coordinates and keys.
+        """Make a graph from an OSMnx graph, with coordinates and keys.
 
         Parameters
         ----------
         graph : networkx.MultiDiGraph
-            A graph as from ``osmnx.graph_from_place``.
+            Graph such as ``osmnx.graph_from_place`` returns.
         weight : str, callable or None
             As for :meth:`from_networkx`: ``"length"`` in metres, ``"travel_time"`` in seconds.
 
         Returns
         -------
         Graph
-            OpenStreetMap's numbers are ``vertex_names``. ``attributes`` hold ``unit``, ``crs``,
-            ``attribution``, the lines of streets that bend, and ``edge_keys``: OSMnx's key of
-            every edge in the order of ``indices``.
+            Graph with OpenStreetMap's ids as ``vertex_names``. ``attributes`` contain ``unit``,
+            ``crs``, ``attribution``, the lines of streets that bend, and ``edge_keys``: OSMnx's key
+            of each edge in the order of ``indices``.
 
         Raises
         ------
         GraphError
-            If a vertex has no x or y, and as :meth:`from_networkx`.
+            If a vertex has no x or y, and as for :meth:`from_networkx`.
         """
         arrays, kept = geography.from_osmnx(graph, weight)
         return cls.from_checked(arrays, **kept)
@@ -394,16 +396,16 @@ class Exchange:
         columns: Sequence[str] = (),
         directed: bool = True,
     ) -> Graph:
-        """Make a graph from frames of nodes and edges, as OSMnx, momepy and pandana have them.
+        """Make a graph from tables of nodes and edges, as used by OSMnx, momepy and pandana.
 
         Parameters
         ----------
         nodes : pandas.DataFrame or geopandas.GeoDataFrame
-            Columns ``x`` and ``y`` (or ``lon`` and ``lat``), or points, become coordinates. Ids
-            are the index, or a column ``nodeID``, ``node_id`` or ``id`` where the edges name
-            those.
+            Table of nodes. Columns ``x`` and ``y`` (or ``lon`` and ``lat``), or points, become
+            coordinates. Ids are the index, or a column ``nodeID``, ``node_id`` or ``id`` if the
+            edges refer to it.
         edges : pandas.DataFrame or geopandas.GeoDataFrame
-            Ends in the levels ``u`` and ``v`` of the index, or in columns ``u`` and ``v``,
+            Table of edges. Ends are the index levels ``u`` and ``v``, or columns ``u`` and ``v``,
             ``from`` and ``to``, ``source`` and ``target``, or ``node_start`` and ``node_end``.
             Places are snapped to the lines of its geometry, and routes follow them.
         weight : str or None
@@ -413,22 +415,21 @@ class Exchange:
         ids : str, optional
             Column of ``nodes`` that holds the ids.
         columns : sequence of str
-            Further columns of numbers, kept in ``attributes["edge_columns"]`` for ``with_weights``
+            Further numeric columns, stored in ``attributes["edge_columns"]`` for ``with_weights``
             and ``Route.total``.
         directed : bool
-            False enters every edge in both directions, as is right for momepy and pandana.
+            False adds the reverse of every edge, as needed for momepy and pandana.
 
         Returns
         -------
         Graph
-            The ids are ``vertex_names``. ``attributes["edge_rows"]`` has the row of each edge in
-            ``edges``; ``attributes`` also hold ``crs`` and OSMnx's ``edge_keys``.
+            Graph with the ids as ``vertex_names``. ``attributes["edge_rows"]`` has the row of each
+            edge in ``edges``; ``attributes`` also contain ``crs`` and OSMnx's ``edge_keys``.
 
         Raises
         ------
         GraphError
-            For columns that are missing or not numeric, ids that occur twice, or ends that are not
-            ids.
+            For columns that are missing or not numeric, repeated ids, or ends that are not ids.
         OptionError
             If ``ends`` or ``ids`` do not name columns.
 
@@ -447,14 +448,14 @@ class Exchange:
     # ---- conversions --------------------------------------------------------------------------
 
     def to_scipy(self) -> Any:
-        """Return the graph as a SciPy matrix, with which SciPy computes the same distances.
+        """Return the graph as a SciPy matrix, from which SciPy computes the same distances.
 
         Returns
         -------
         scipy.sparse.csr_array, shape (n, n)
-            A matrix over the graph's own read-only arrays; without weights every entry is 1. Of
-            parallel edges, which SciPy would add up, only the lightest is kept, in new arrays with
-            sorted columns.
+            Matrix that shares the graph's read-only arrays; without weights every entry is 1. A
+            graph with parallel edges, which SciPy would sum, is copied with only the lightest of
+            them and with sorted columns.
         """
         from scipy.sparse import csr_array
 
@@ -469,13 +470,13 @@ class Exchange:
         Parameters
         ----------
         weight : str
-            Edge attribute for the weights; a graph without weights has none.
+            Edge attribute for the weights, if the graph has weights.
 
         Returns
         -------
         networkx.DiGraph or Graph
-            A multigraph if there are parallel edges. Vertices are the external names, with ``x``
-            and ``y`` if there are coordinates; the graph has the ``attributes``.
+            NetworkX graph; a multigraph if there are parallel edges. Vertices are the external
+            names, with ``x`` and ``y`` if the graph has coordinates; ``attributes`` are copied.
 
         Raises
         ------
@@ -486,7 +487,7 @@ class Exchange:
 
         Notes
         -----
-        NetworkX stores dicts of dicts, some 400 bytes per edge.
+        NetworkX stores dicts of dicts, about 400 bytes per edge.
         """
         return libraries.to_networkx(cast("Graph", self), weight)
 
@@ -496,13 +497,13 @@ class Exchange:
         Parameters
         ----------
         weight : str
-            Edge attribute for the weights; a graph without weights has none.
+            Edge attribute for the weights, if the graph has weights.
 
         Returns
         -------
         igraph.Graph
-            A graph with the vertex attributes ``name``, ``x`` and ``y`` if there are names and
-            coordinates.
+            igraph graph with the vertex attributes ``name``, ``x`` and ``y`` if the graph has names
+            and coordinates.
 
         Raises
         ------
@@ -512,14 +513,14 @@ class Exchange:
         return libraries.to_igraph(cast("Graph", self), weight)
 
     def to_pandas(self) -> Any:
-        """Return the edges as a table, which :meth:`from_dataframe` reads back.
+        """Return the edges as a table that :meth:`from_dataframe` accepts.
 
         Returns
         -------
         pandas.DataFrame
-            Columns ``source`` and ``target`` in external names and, with weights, ``weight``; a
-            row per edge, with one row for both directions of an undirected edge. Isolated
-            vertices are not in it.
+            Table with the columns ``source`` and ``target`` (external names) and, if the graph has
+            weights, ``weight``. It has one row per edge, or one for both directions of an
+            undirected edge. Isolated vertices do not appear.
 
         Raises
         ------
@@ -531,19 +532,19 @@ class Exchange:
         return libraries.to_pandas(cast("Graph", self))
 
     def nearest_vertex(self, x: float | ArrayLike, y: float | ArrayLike) -> Any:
-        """Return the vertex nearest to a point, by coordinates.
+        """Return the vertex nearest to a point.
 
         Parameters
         ----------
-        x, y : number, or arrays of one length
-            Longitude and latitude in degrees, in this order, if the graph's coordinates are
-            geographic; else in units of the coordinates.
+        x, y : number, or arrays of equal length
+            Longitude and latitude in degrees if the graph's coordinates are geographic; otherwise
+            in units of the coordinates.
 
         Returns
         -------
         vertex name, or array of names
-            The nearest in a straight line, or along the sphere for longitudes and latitudes. One
-            name if x and y are numbers.
+            Name of the vertex that is nearest in a straight line, or on the sphere for longitudes
+            and latitudes. A single name if x and y are numbers.
 
         Raises
         ------
@@ -554,7 +555,7 @@ class Exchange:
 
         Notes
         -----
-        A tree of all coordinates is built on first use in O(n log n) and kept; a point then
+        A tree of all coordinates is built in O(n log n) on first use and cached; each point then
         takes O(log n).
         """
         graph = cast("Graph", self)
@@ -576,44 +577,45 @@ class Exchange:
 
         Parameters
         ----------
-        x, y : number, or arrays of one length
-            Longitude and latitude in degrees if the graph's coordinates are geographic; else in
-            units of the coordinates.
+        x, y : number, or arrays of equal length
+            Longitude and latitude in degrees if the graph's coordinates are geographic; otherwise
+            in units of the coordinates.
         to : {"edge", "vertex"}
-            Element to snap to. Edges follow the lines that the graph keeps from OSMnx and
-            geographic tables, and are straight otherwise.
+            Element to snap to. Edges follow the lines stored in graphs from OSMnx and geographic
+            tables, and are straight otherwise.
         parts : {"largest", "all"}
-            ``"largest"`` leaves out vertices and edges outside the largest strongly connected
-            part; a UserWarning says how many.
+            ``"largest"`` excludes vertices and edges outside the largest strongly connected
+            component; a UserWarning states their number.
         max_distance : float or None
-            Farther places are snapped to nothing; in metres on the Earth, else in units of the
-            coordinates. None refuses a place farther from the network than the network is wide (at
-            least 10 km on the Earth).
+            Maximum distance, in metres on the Earth, otherwise in units of the coordinates; farther
+            places are not snapped. None raises an error for a place farther from the network than
+            the network is wide (at least 10 km on the Earth).
         threads : int or None
-            None uses all cores.
+            Number of threads; None uses all cores.
 
         Returns
         -------
         Snapped
-            ``edge``, ``back``, ``share`` and ``offset`` along the edge, ``distance`` to it, and
-            the point, for each place.
+            For each place: ``edge``, ``back``, ``share`` and ``offset`` along the edge,
+            ``distance`` to it, and the nearest point.
 
         Raises
         ------
         GraphError
             If the graph has no coordinates, or no edges.
         VertexError
-            For a place that is not finite, not on the Earth, far from the network, or whose
+            For a place that is not finite, not on the Earth or far from the network, or whose
             longitude and latitude are swapped.
         OptionError
-            For another value of an option.
+            For an invalid option.
 
         Notes
         -----
-        The index takes O(m log m) once and is kept; each place then takes O(log m). On the Earth
-        streets are projected to the tangent plane of each place: with the nearest point d metres
-        away, the returned point is at most ``1 + d / R * tan(latitude)`` times as far (0.03 % for
-        1 km at 60 degrees), R being the Earth's radius. ``distance`` is that of the great circle.
+        The index is built in O(m log m) on first use and cached; each place then takes O(log m). On
+        the Earth streets are projected to the tangent plane of each place. If the nearest point is
+        d metres away, the returned point is at most ``1 + d / R * tan(latitude)`` times as far
+        (0.03 % for 1 km at 60 degrees), where R is the Earth's radius. ``distance`` is the
+        great-circle distance.
 
         Examples
         --------

@@ -1,12 +1,11 @@
 """Cheap statistics of a graph for the costs of variants, measured once and cached.
 
-Each costs a small part of a solve at most. The number of hops to the farthest vertex is not
-measured by whole sweeps, which would cost as much as an answer, but by two sampled ones:
-breadth-first balls that stop after some thousand vertices. The rest of the graph is extrapolated
-from their growth. In a graph of
-dimension d (a road network has about 2) a ball of h hops has in the order of h^d vertices, so the
-whole graph is (n / ball)^(1/d) times wider; where a ball grows geometrically, d is large and the
-estimate hardly more than the hops seen.
+Each takes a small fraction of the time of a solve. The number of hops to the farthest vertex is not
+measured by whole sweeps, which would take as long as a solve, but extrapolated from two samples:
+breadth-first balls that stop after some thousand vertices. In a graph of dimension d (about 2 for a
+road network) a ball of h hops has in the order of h^d vertices, so the whole graph is
+(n / ball)^(1/d) times wider. If a ball grows geometrically, d is large and the estimate hardly
+exceeds the radius of the ball.
 """
 
 from __future__ import annotations
@@ -22,16 +21,17 @@ from nearfar import _cpu
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 
-_BALL = 2048  # vertices at which a sampled sweep stops
-_EDGES = 1 << 15  # edges at which it stops
-_LEVELS = 64  # hops at which it stops
-_ROW = 1 << 12  # edges scanned in one row
+# A sampled ball stops at this number of vertices, edges or hops.
+_BALL = 2048
+_EDGES = 1 << 15
+_LEVELS = 64
+_ROW = 1 << 12  # edges scanned per row, at most
 _SAMPLE = 512
 _WEIGHT_SPREAD: Slot[float] = Slot("weight spread")
 _ESTIMATED_HOPS: Slot[float] = Slot("estimated hops")
 _WITHIN: Slot[tuple[float, float] | None] = Slot("reach of limits")
-_WITHIN_HELD = 256  # of different limits and sources
-_WITHIN_AT_MOST = 4096  # vertices at which a search that samples a limit stops
+_WITHIN_HELD = 256  # cached results, for different limits and sources
+_WITHIN_AT_MOST = 4096  # vertices at which a sample search within a limit stops
 
 
 class NotMeasuredError(Exception):
@@ -40,12 +40,12 @@ class NotMeasuredError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Statistics for the cost of a variant, measured when they are first read."""
+    """Statistics for the cost of a variant, each measured on first access."""
 
     graph: Graph
-    gain: float = 1.5  # speedup of two workers of this machine over one
-    reach: float | None = None  # number of hops to use instead of the measured one
-    # share of the edges that a search scans before the request's limit or last target stops it
+    gain: float = 1.5  # speedup of two workers over one on this machine
+    reach: float | None = None  # number of hops to use instead of the estimate
+    # fraction of the edges that a search scans before the limit or the last target stops it
     share: float = 1.0
     measures: bool = True  # whether to measure the number of hops if it is not known
 
@@ -76,12 +76,12 @@ class Facts:
 
     @property
     def packed(self) -> bool:
-        """Whether an earlier search has packed the edges as bucket searches read them."""
+        """Whether an earlier search has packed the edges for bucket searches."""
         return self.graph.has_view
 
     @property
     def weight_spread(self) -> float:
-        """Mean over median of the weights: :func:`weight_spread`."""
+        """Ratio of mean to median weight: :func:`weight_spread`."""
         return weight_spread(self.graph)
 
     @property
@@ -96,20 +96,20 @@ class Facts:
     def within(
         self, limit: float, sources: tuple[int, ...], many: int = 1
     ) -> tuple[float, float] | None:
-        """Return mean numbers of vertices and edges within a limit of some sources."""
+        """Return the mean numbers of vertices and edges within a limit; see :func:`within`."""
         return within(self.graph, limit, sources, many)
 
 
 def within(
     graph: Graph, limit: float, sources: tuple[int, ...], many: int = 1, useful: int | None = None
 ) -> tuple[float, float] | None:
-    """Return mean numbers of vertices and scanned edges within a limit of some sources; cached.
+    """Return the mean numbers of vertices and scanned edges within a limit; cached.
 
-    The result is None if a search meets more than 4,096 vertices, or in a large graph 64 for each
-    of the ``many`` sources from which these are sampled, or ``useful`` vertices if these are fewer,
-    and for graphs on a device.
+    ``sources`` is a sample of the ``many`` sources of a request. The result is None for graphs on a
+    device, or if a search reaches more than 4,096 vertices (or, in a large graph, 64 * ``many``),
+    or ``useful`` vertices if these are fewer.
     """
-    # With more than one vertex in 64 reached, a search with an array of all is faster.
+    # If more than one vertex in 64 is reached, a search with an array of all vertices is faster.
     most = max(_WITHIN_AT_MOST, min(64 * many, graph.n_vertices // 64))
     most = most if useful is None else min(most, useful)
 
@@ -131,10 +131,10 @@ def within(
 def share_of_edges(
     graph: Graph, sources: tuple[int, ...], limit: float | None, targets: NDArray[np.int64] | None
 ) -> float:
-    """Return the share of the edges that searches scan before a limit or the last target.
+    """Return the fraction of the edges that searches scan before a limit or the last target.
 
-    It is measured by searches from these sources, and is 1 for a graph on a device and for
-    negative weights, where no search stops early.
+    It is measured by searches from these sources. It is 1 for a graph on a device, and for negative
+    weights, with which no search stops early.
     """
     if graph.device_arrays is not None or graph.n_negative or not (sources and graph.n_edges):
         return 1.0
@@ -145,10 +145,10 @@ def share_of_edges(
 
 
 def weight_spread(graph: Graph) -> float:
-    """Return mean over median of the weights, from an evenly spaced sample; 1 without weights.
+    """Return the ratio of mean to median weight in an evenly spaced sample; 1 without weights.
 
-    It is near 1 for uniform weights, and in the hundreds where a few edges are so much heavier
-    than the rest that no bucket width suits all of them.
+    It is near 1 for uniform weights, and in the hundreds if a few edges are so much heavier than
+    the rest that no bucket width suits all of them.
     """
 
     def make() -> float:
@@ -167,16 +167,16 @@ def weight_spread(graph: Graph) -> float:
 
 
 def degree_spread(graph: Graph) -> float:
-    """Return the greatest out-degree over the mean; 0 without edges. O(n) once."""
+    """Return the ratio of the greatest to the mean out-degree; 0 without edges. O(n) once."""
     return graph.max_degree / graph.mean_degree if graph.n_edges else 0.0
 
 
 def estimated_hops(graph: Graph) -> float:
     """Estimate the number of hops from any vertex to its farthest vertex; cached.
 
-    The estimate is the greater of two sampled sweeps, one from the vertex of largest degree and
-    one from the last vertex of the first; for a graph on the host also of the median of sweeps
-    from five vertices spread over the graph, since a sweep from a hub misses a long path
+    The estimate is the maximum of two samples, one from the vertex of largest degree and one from
+    the last vertex of the first sample. For a graph on the host the median of samples from five
+    vertices spread over the graph is included, since a sample around a hub misses a long path
     attached to it.
     """
 
@@ -195,26 +195,26 @@ def estimated_hops(graph: Graph) -> float:
 
 
 def _ball(graph: Graph, start: int, levels: int = _LEVELS) -> tuple[float, int]:
-    """Return hops to the end of the graph, extrapolated from a ball, and a vertex of its rim."""
+    """Return the hops to the farthest vertex, extrapolated from a ball, and a vertex of its rim."""
     n = graph.n_vertices
     if graph.device_arrays is None:
         arrays = graph.indptr, graph.indices
         sizes, last, ended = _cpu.ball(*arrays, start, _BALL, _EDGES, levels, _ROW)
     else:
-        sizes, last, ended = _ball_there(graph, start)
+        sizes, last, ended = _ball_on_device(graph, start)
     hops, ball = len(sizes) - 1, sizes[-1]
-    if ended:  # the ball covers all that can be reached
+    if ended:  # the ball contains all reachable vertices
         return float(hops), last
     half = max(hops // 2, 1)
-    if hops < 2:  # one hop covered it all: a hub, so its neighbours are measured
+    if hops < 2:  # the start is a hub whose ball has one hop: measure from its neighbours
         return hops + math.log(max(n / ball, 1.0)) / math.log(max(graph.mean_degree, 2.0)), last
-    # Growth between half the radius and the whole: 2^d on a d-dimensional graph.
+    # Growth from half the radius to the whole radius: 2^d on a d-dimensional graph.
     dimension = max(math.log(ball / sizes[half]) / math.log(hops / half), 1.0)
     return hops * max(n / ball, 1.0) ** (1.0 / dimension), last
 
 
-def _ball_there(graph: Graph, start: int) -> tuple[list[int], int, bool]:
-    """Grow a ball as ``cpu/graph/ball.cpp`` does, for a graph on a device, level by level."""
+def _ball_on_device(graph: Graph, start: int) -> tuple[list[int], int, bool]:
+    """Grow a ball level by level on a device, with the result of ``cpu/graph/ball.cpp``."""
     seen = np.zeros(graph.n_vertices, dtype=np.bool_)
     seen[start] = True
     frontier = np.array([start], dtype=np.int64)
@@ -226,7 +226,7 @@ def _ball_there(graph: Graph, start: int) -> tuple[list[int], int, bool]:
         new = np.sort(near[~seen[near]]).astype(np.int64)
         if not len(new):
             return sizes, int(frontier[-1]), True
-        # NumPy's own unique imports for 10 ms, and takes 40 bytes per vertex.
+        # np.unique takes 10 ms for imports, and 40 bytes per vertex.
         new = new[np.flatnonzero(np.diff(new, prepend=-1))]
         seen[new] = True
         frontier = new

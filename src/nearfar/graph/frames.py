@@ -1,4 +1,4 @@
-"""Networks as two tables, of nodes and of edges, as in OSMnx, pandana and momepy."""
+"""Networks as a table of nodes and a table of edges, as in OSMnx, pandana and momepy."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from nearfar.graph.geography import lines_of_rows, rows_of_edges
 from nearfar.graph.names import as_names, numbered
 from nearfar.graph.snapping.lines import EDGE_LINES
 
-#: Columns, or levels of the index, that hold the ends of edges: OSMnx, pandana, others, momepy.
+#: Columns or index levels with the ends of edges, in OSMnx, pandana, other libraries and momepy.
 _ENDS = (("u", "v"), ("from", "to"), ("source", "target"), ("node_start", "node_end"))
-#: Columns of nodes that hold their ids where the index does not: momepy, others.
+#: Columns with the ids of nodes if the index does not have them: momepy, other libraries.
 _IDS = ("nodeID", "node_id", "id")
 _X, _Y = ("x", "lon", "longitude"), ("y", "lat", "latitude")
 _UNITS = {"length": "m", "travel_time": "s"}
@@ -38,7 +38,9 @@ def from_frames(
     sides, osmnx = _ends(edges, ends)
     names = as_names(_ids(nodes, ids, sides, osmnx))
     if len(np.unique(names)) < len(names):
-        raise GraphError("two nodes have the same id: give each its own, or name a column by ids=")
+        raise GraphError(
+            "two nodes have the same id: make them distinct, or name a column with ids="
+        )
     codes, _ = numbered([as_names(side) for side in sides], names)
     xy = _coordinates(nodes)
     wanted = {name: _numbers(edges, name) for name in columns}
@@ -66,7 +68,7 @@ def from_frames(
 
 
 def _crs(table: Any) -> Any:
-    """Return the coordinate system of a geographic table, None for others."""
+    """Return the coordinate reference system of a geographic table; None for other tables."""
     return table.crs if hasattr(table, "geometry") and hasattr(table, "crs") else None
 
 
@@ -80,7 +82,7 @@ def _ends(edges: Any, ends: tuple[str, str] | None) -> tuple[list[Any], bool]:
         if all(name in known for name in pair):
             return [edges[name] for name in pair], False
     if ends is not None:
-        raise OptionError(f"edges has no columns {ends[0]} and {ends[1]}, but {listed(known)}")
+        raise OptionError(f"edges has no columns {ends[0]} and {ends[1]}; it has {listed(known)}")
     raise GraphError(
         "edges has no columns u and v, from and to, source and target or node_start and node_end: "
         f"name them, as in ends=('a', 'b'); it has {listed(known)}"
@@ -91,7 +93,7 @@ def _ids(nodes: Any, ids: str | None, sides: list[Any], osmnx: bool) -> Any:
     """Return the ids of the nodes: a column, or the index."""
     if ids is not None:
         if ids not in nodes.columns:
-            raise OptionError(f"nodes has no column {quoted(ids)}, but {listed(nodes.columns)}")
+            raise OptionError(f"nodes has no column {quoted(ids)}; it has {listed(nodes.columns)}")
         return nodes[ids]
     if not osmnx:
         used = np.unique(np.concatenate([np.asarray(side) for side in sides]))
@@ -103,7 +105,7 @@ def _ids(nodes: Any, ids: str | None, sides: list[Any], osmnx: bool) -> Any:
 
 
 def _coordinates(nodes: Any) -> NDArray[np.float64] | None:
-    """Return the coordinates of the nodes, from columns or points; None without either."""
+    """Return the coordinates of the nodes from columns or points, or None."""
     found = [[c for c in nodes.columns if str(c).lower() in names] for names in (_X, _Y)]
     if all(found):
         pair = [np.asarray(nodes[names[0]].to_numpy(), np.float64) for names in found]
@@ -115,11 +117,11 @@ def _coordinates(nodes: Any) -> NDArray[np.float64] | None:
 
 
 def _numbers(edges: Any, name: str) -> NDArray[Any]:
-    """Return a column of numbers."""
+    """Return a column of edges as numbers."""
     numeric = [c for c in edges.columns if getattr(edges[c].dtype, "kind", "O") in "iuf"]
     if name not in edges.columns:
         raise GraphError(
-            f"edges has no column {quoted(name)}; numbers are in {listed(numeric) or 'none'}; "
+            f"edges has no column {quoted(name)}; numeric columns: {listed(numeric) or 'none'}; "
             "weight=None counts edges"
         )
     values = np.asarray(edges[name].to_numpy())

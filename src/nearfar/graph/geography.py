@@ -18,7 +18,7 @@ from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, lines_from
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-EARTH_RADIUS = 6_371_008.8  # metres, the mean one
+EARTH_RADIUS = 6_371_008.8  # mean radius in metres
 
 _TREE: Slot[Any] = Slot("tree of coordinates")
 _ON_EARTH: Slot[bool] = Slot("coordinates in the range of degrees")
@@ -28,15 +28,15 @@ _UNITS = {"length": "m", "travel_time": "s"}
 
 
 def is_geographic(xy: NDArray[np.float64]) -> bool:
-    """Return whether coordinates can be longitude and latitude in degrees."""
+    """Return whether coordinates are in the range of longitude and latitude in degrees."""
     return bool(len(xy)) and bool(np.abs(xy[:, 0]).max() <= 180 and np.abs(xy[:, 1]).max() <= 90)
 
 
 def on_earth(graph: Graph) -> bool:
     """Return whether a graph's coordinates are longitude and latitude in degrees.
 
-    ``attributes["geographic"]`` says so if the origin is known, as for geographic tables, OSMnx
-    and generators; else the range of the coordinates decides.
+    ``attributes["geographic"]`` tells if the origin is known, as for geographic tables, OSMnx and
+    generators; otherwise the range of the coordinates decides.
     """
     if graph.coordinates is None:
         return False
@@ -57,7 +57,7 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
     try:
         points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
     except (TypeError, ValueError):
-        raise VertexError("x and y of a point are numbers, or vectors of one length") from None
+        raise VertexError("x and y must be numbers, or vectors of the same length") from None
     if not np.isfinite(points).all():
         raise VertexError(f"point {points[~np.isfinite(points).all(axis=1)][0]} is not finite")
     spherical = on_earth(graph)
@@ -65,15 +65,15 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
         outside = (np.abs(points[:, 0]) > 180) | (np.abs(points[:, 1]) > 90)
         lon, lat = points[outside][0]
         raise VertexError(
-            f"longitude {lon:g}, latitude {lat:g} is not a place on the Earth: give longitude "
-            "first, in degrees"
+            f"longitude {lon:g}, latitude {lat:g} is not on the Earth: give degrees, longitude "
+            "first"
         )
 
     return nearest_in(graph, _TREE.of(graph, lambda: vertex_tree(graph)), points)
 
 
 def vertex_tree(graph: Graph, members: NDArray[np.int64] | None = None) -> Any:
-    """Return a tree of the coordinates of some vertices, or of all, for :func:`nearest_in`."""
+    """Return a tree of the coordinates of some or all vertices, for :func:`nearest_in`."""
     from scipy.spatial import cKDTree
 
     xy: Any = graph.coordinates if members is None else graph.coordinates[members]  # type: ignore[index]
@@ -83,7 +83,7 @@ def vertex_tree(graph: Graph, members: NDArray[np.int64] | None = None) -> Any:
 def nearest_in(
     graph: Graph, tree: Any, points: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the entry nearest to each point in a tree of vertices, and its distance."""
+    """Return the index of the vertex of a tree nearest to each point, and its distance."""
     spherical = on_earth(graph)
     chords, found = tree.query(_on_sphere(points) if spherical else points)
     if spherical:
@@ -92,7 +92,7 @@ def nearest_in(
 
 
 def _on_sphere(xy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return points of the unit sphere, whose distances are ordered as on the Earth."""
+    """Return points on the unit sphere, whose distances have the same order as on the Earth."""
     lon, lat = np.radians(xy).T
     return np.column_stack((np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)))
 
@@ -108,7 +108,7 @@ def from_geodataframe(
         at = int(np.argmax(wrong))
         kind = "nothing" if lines[at] is None else lines[at].geom_type
         raise GraphError(
-            f"row {at} holds {kind}: give lines, as `table.explode()` makes of several"
+            f"row {at} holds {kind}: give single lines; `table.explode()` splits multi-lines"
         )
     ends = np.concatenate(
         [shapely.get_coordinates(shapely.get_point(lines, place)) for place in (0, -1)]
@@ -140,12 +140,12 @@ def _line_weights(table: Any, lines: Any, weight: str | None, shapely: Any) -> t
     if weight != "length":
         names = [name for name in table.columns if table[name].dtype.kind in "iuf"]
         raise GraphError(
-            f"no column {quoted(weight)}; numbers are in {listed(names) or 'none'}; "
+            f"no column {quoted(weight)}; numeric columns: {listed(names) or 'none'}; "
             "weight='length' measures the lines, weight=None counts them"
         )
     if table.crs is not None and table.crs.is_geographic:
         raise GraphError(
-            "lengths of these lines would be in degrees: project the table first, "
+            "lengths of these lines would be in degrees: project the table first with "
             "table.to_crs(table.estimate_utm_crs()), or name a column of lengths"
         )
     axes = [] if table.crs is None else table.crs.axis_info
@@ -156,9 +156,9 @@ def _line_weights(table: Any, lines: Any, weight: str | None, shapely: Any) -> t
 def lines_of_rows(
     shapes: NDArray[Any], codes: NDArray[Any], xy: NDArray[np.float64], directed: bool
 ) -> EdgeLines | None:
-    """Return the lines of the edges of a table's rows, None if all are straight.
+    """Return the lines of the edges of a table's rows, or None if all are straight.
 
-    A line that runs from the second end to the first is reversed; rows without a line are straight.
+    A line from the second end to the first is reversed; rows without a line are straight.
     """
     shapely = needed("shapely", "lines of edges", "geo")
     known = shapely.get_type_id(shapes) == 1
@@ -179,7 +179,7 @@ def lines_of_rows(
 def rows_of_edges(
     codes: NDArray[Any], n: int, directed: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the table row of each edge, and whether the edge runs against it."""
+    """Return the table row of each edge, and whether the edge has the opposite direction."""
     numbers = np.arange(len(codes[0]))
     made = from_edges(codes[0], codes[1], numbers, n_vertices=n, directed=directed)
     rows: NDArray[np.int64] = np.asarray(made.weights, np.int64)
@@ -195,7 +195,7 @@ def from_osmnx(
         xy = np.array([(data["x"], data["y"]) for _, data in graph.nodes(data=True)], dtype=float)
     except KeyError as error:
         raise GraphError(
-            f"a vertex has no {error}: this is not OSMnx's graph, use Graph.from_networkx"
+            f"a vertex has no {error}: this is not an OSMnx graph, use Graph.from_networkx"
         ) from None
     arrays, kept = from_networkx(graph, weight)
     attributes: dict[str, Any] = {"attribution": "© OpenStreetMap contributors"}
@@ -212,7 +212,7 @@ def from_osmnx(
             keys.append(key)
             shapes.append(data.get("geometry"))
         codes = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-        # The edges of one source keep their order.
+        # The order of a vertex's edges is preserved.
         order = np.argsort(codes[0], kind="stable")
         attributes["edge_keys"] = np.array(keys)[order] if keys else np.empty(0, dtype=np.int64)
         if any(shape is not None for shape in shapes):

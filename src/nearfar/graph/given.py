@@ -1,4 +1,4 @@
-"""Conversion of given arrays of any library and dtype, possibly still writable by the caller."""
+"""Conversion of arrays of any library and dtype, which the caller may still be able to modify."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from nearfar.system.devices.arrays import is_device_array, to_host
 
 
 def as_numpy(values: Any, what: str) -> NDArray[Any]:
-    """Return a NumPy array of any array-like; DLPack and CuPy arrays are copied where needed."""
+    """Convert any array-like to a NumPy array; DLPack and CuPy arrays are copied if necessary."""
     if is_device_array(values):
         return to_host(values)
     if isinstance(values, np.ma.MaskedArray):
         masked = int(np.count_nonzero(np.ma.getmaskarray(values)))
         if masked:
-            raise GraphError(f"{what} has {masked} masked entries: leave those edges out")
+            raise GraphError(f"{what} has {masked} masked entries: omit these edges")
         return np.ma.getdata(values)
     if isinstance(values, np.ndarray):
         return values
@@ -35,7 +35,7 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
 
 
 def as_weights(weights: Any) -> NDArray[Any]:
-    """Return weights in a supported dtype; smaller integers widen to int32, float16 to float32."""
+    """Convert weights to a supported dtype: smaller integers to int32, float16 to float32."""
     array = as_numpy(weights, "weights")
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "b" or (kind in "iu" and size < 4):
@@ -55,7 +55,7 @@ def as_weights(weights: Any) -> NDArray[Any]:
 
 
 def as_indices(values: Any, what: str) -> NDArray[Any]:
-    """Return a one-dimensional integer array; floats are refused rather than cut off."""
+    """Convert to a one-dimensional integer array; floats are refused instead of truncated."""
     array = as_numpy(values, what)
     if array.ndim != 1:
         raise GraphError(f"{what} has {array.ndim} dimensions: give a one-dimensional array")
@@ -65,29 +65,29 @@ def as_indices(values: Any, what: str) -> NDArray[Any]:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array made read-only, so that graphs can share it."""
+    """Make the array read-only, so that graphs can share it, and return it."""
     array.flags.writeable = False
     return array
 
 
 def kept(array: NDArray[Any], given: NDArray[Any], copy: bool) -> NDArray[Any]:
-    """Return a read-only array with fixed values: the given one if nothing can write to it."""
+    """Return a read-only array with fixed values, without a copy if nothing can write to it."""
     if array is not given and not np.may_share_memory(array, given):
-        return frozen(array)  # converted, so not shared with the caller
+        return frozen(array)  # a converted array is not shared with the caller
     if must_copy(array, given, copy):
         return frozen(array.copy())
-    view = array.view()  # the caller's own array keeps its flag
+    view = array.view()  # the flag of the caller's array does not change
     view.flags.writeable = False
     return view
 
 
 def must_copy(array: NDArray[Any], given: NDArray[Any], copy: bool) -> bool:
-    """Return whether an array that is to be copied may still be written to by its owner."""
+    """Return whether to copy an array, since its owner may still write to it."""
     return copy and np.may_share_memory(array, given) and not _immutable(array)
 
 
 def _immutable(array: Any) -> bool:
-    """Return whether neither the array nor any array that it is a view of is writable."""
+    """Return whether neither the array nor any base array of it is writable."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
             return False

@@ -1,8 +1,8 @@
 """Graph: immutable compressed sparse rows, validated once, with derived data cached on it.
 
 All other code assumes a valid graph: sorted ``indptr``, indices in range, finite weights, no
-negative zero. One object holds the arrays, on the host
-(:mod:`nearfar.graph.build`) or on a GPU (:mod:`nearfar.graph.on_device`), with one interface.
+negative zero. The arrays are in an object on the host (:mod:`nearfar.graph.build`) or on a GPU
+(:mod:`nearfar.graph.on_device`) with the same interface.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 _TRANSPOSE: Slot[Graph] = Slot("transpose")
 _NAMELESS: Slot[Graph] = Slot("without names")
-# : The graph in other dtypes, by dtype.
+#: Graphs with weights of other dtypes, by dtype.
 AS_TYPE: Slot[Graph] = Slot("other dtypes")
-# : Weights in one or two bytes next to the targets; None if they do not fit.
+#: View with weights in one or two bytes next to the targets; None if they do not fit.
 NARROW_VIEW: Slot[NarrowView | None] = Slot("narrow view")
 
-# : Vertices per vertex with an edge, above which integer ends are probably names.
+#: Ratio of all vertices to those with an edge above which integer ends are probably names.
 _GAPS = 10
 
-# : The edges into each vertex; they depend only on the rows.
+#: Edges into each vertex, which depend only on the rows.
 ENTERING: Slot[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = Slot("entering")
 
 
@@ -51,8 +51,8 @@ class Graph(Vertices, Exchange):
 
     Use :func:`nearfar.read` or one of the ``from_*`` constructors. Arrays are read-only and not
     shared with writable ones, so solvers read them without checks. Of parallel edges the lightest
-    counts, self-loops change nothing, and an explicit zero is an edge of weight 0. An undirected
-    graph holds every edge in both directions.
+    counts, self-loops have no effect, and an explicit zero is an edge of weight 0. An undirected
+    graph stores every edge in both directions.
 
     Parameters
     ----------
@@ -61,19 +61,19 @@ class Graph(Vertices, Exchange):
     indices : same dtype, shape (m,)
         Edge targets.
     weights : int32, int64, float32 or float64 array, shape (m,), or None
-        None means that every edge counts 1.
+        Weights; None means that every edge has weight 1.
     directed : bool
-        False when the arrays hold every edge in both directions, with the same weight.
+        False if the arrays contain every edge in both directions with the same weight.
     vertex_names : array, shape (n,), a range of n numbers, or None
-        External names, which answers use. A range, such as ``range(1, n + 1)`` for a file
-        that counts from 1, takes no memory.
+        External names, which answers use. A range, such as ``range(1, n + 1)`` for a file with
+        1-based vertices, takes no memory.
     coordinates : float64 array, shape (n, 2), or None
-        x (longitude) and y (latitude) of the vertices; finite.
+        Finite x (longitude) and y (latitude) of the vertices.
     attributes : mapping
         Information on the origin: ``source``, ``unit``, ``attribution``, ...
     copy : bool
-        True copies writable arrays and shares read-only ones. False shares all arrays whose dtypes
-        fit: changing them afterwards could crash the process.
+        True copies writable arrays and shares read-only ones. False shares all arrays of suitable
+        dtypes: changing them afterwards could crash the process.
 
     Raises
     ------
@@ -98,11 +98,11 @@ class Graph(Vertices, Exchange):
         copy: bool = True,
     ) -> None:
         given = [array for array in (indptr, indices, weights) if array is not None]
-        there = [is_device_array(array) for array in given]
-        check = on_device.validate if all(there) else build.validate
+        are_on_device = [is_device_array(array) for array in given]
+        check = on_device.validate if all(are_on_device) else build.validate
         self._fill(
             check(indptr, indices, weights, copy=copy),
-            any(there),
+            any(are_on_device),
             directed,
             vertex_names,
             coordinates,
@@ -126,7 +126,7 @@ class Graph(Vertices, Exchange):
         copy: bool = True,
     ) -> None:
         self._arrays = arrays
-        # : True when the arrays came from a GPU: answers then stay on it.
+        #: Whether the arrays came from a GPU; answers then stay on that GPU.
         self.on_device = came_from_device
         self.directed = bool(directed)
         self.attributes: dict[str, Any] = dict(attributes or {})
@@ -148,7 +148,7 @@ class Graph(Vertices, Exchange):
 
     @classmethod
     def from_checked(cls, arrays: build.HostArrays | on_device.DeviceArrays, **kept: Any) -> Graph:
-        """Make a graph of arrays that were already validated.
+        """Make a graph from arrays that are already validated.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class Graph(Vertices, Exchange):
         Graph
         """
         graph = cls.__new__(cls)
-        graph._fill(arrays, arrays.there is not None, **kept)
+        graph._fill(arrays, arrays.device_arrays is not None, **kept)
         return graph
 
     def _fill_like(
@@ -172,7 +172,7 @@ class Graph(Vertices, Exchange):
         on_device: bool,
         **other: Any,
     ) -> None:
-        """Take other arrays, and names and coordinates of a graph, which were checked there."""
+        """Initialise with other arrays and the checked names and coordinates of a graph."""
         self._arrays, self.on_device = arrays, on_device
         self.directed = other.get("directed", graph.directed)
         self.attributes = dict(other.get("attributes", graph.attributes))
@@ -181,13 +181,13 @@ class Graph(Vertices, Exchange):
         self.coordinates = graph.coordinates
 
     def _with_arrays(self, arrays: build.HostArrays, **other: Any) -> Graph:
-        """Return a graph of other checked arrays with the same vertices."""
+        """Return a graph with the same vertices and other checked arrays."""
         graph = Graph.__new__(Graph)
         graph._fill_like(self, arrays, False, **other)
         return graph
 
     def _metadata(self) -> dict[str, Any]:
-        """Return the fields of a graph besides its arrays, as ``from_checked`` takes them."""
+        """Return the keyword arguments of ``from_checked`` for this graph."""
         return {
             "directed": self.directed,
             "vertex_names": self.vertex_names,
@@ -196,16 +196,16 @@ class Graph(Vertices, Exchange):
         }
 
     def _metadata_with(self, unit: str | None) -> dict[str, Any]:
-        """Return the fields besides the arrays for a graph of the same rows with other weights."""
+        """Return the keyword arguments for a graph with the same rows and other weights."""
         attributes = {k: v for k, v in self.attributes.items() if k != "unit"}
         if unit is not None:
             attributes["unit"] = unit
         return {**self._metadata(), "attributes": attributes}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep the arrays and not the data derived from them, for :mod:`pickle` and :mod:`copy`.
+        """Return the arrays without derived data, for :mod:`pickle` and :mod:`copy`.
 
-        The arrays are validated again when the graph is restored, on the host.
+        The graph is restored on the host, and its arrays are validated again.
         """
         arrays = self.indptr, self.indices, self.weights
         return _rebuilt, (*arrays, self._metadata())
@@ -230,15 +230,16 @@ class Graph(Vertices, Exchange):
         Parameters
         ----------
         indptr, indices, weights
-            As in :class:`Graph`; any integer or float dtype, NumPy or anything with DLPack.
+            As in :class:`Graph`, of any integer or float dtype, from NumPy or a library that
+            supports DLPack.
         directed, vertex_names, coordinates, attributes, copy
             As in :class:`Graph`.
 
         Returns
         -------
         Graph
-            Device arrays are validated and kept on their device, as are answers; host copies are
-            made on first use.
+            Graph. Device arrays are validated and kept on their device, and answers are on the
+            same device; host copies are made on first use.
         """
         return cls(
             indptr,
@@ -270,25 +271,25 @@ class Graph(Vertices, Exchange):
         Parameters
         ----------
         sources, targets : integer or name array, shape (k,)
-            Ends of every edge: indices, or hashable names of any kind, which become
-            ``vertex_names``, sorted if they compare, else in order of appearance.
+            Ends of each edge: indices, or hashable names, which become ``vertex_names``, sorted if
+            they can be compared, otherwise in order of appearance.
         weights : array, shape (k,), or a number, or None
             One weight per edge, one for all edges, or none.
         n_vertices : int or None
-            None takes the largest end plus one, or the number of names.
+            Number of vertices; None means the largest end plus one, or the number of names.
         directed : bool
-            False enters every edge in both directions (a self-loop once).
+            False adds the reverse of every edge (except self-loops).
         vertex_names, coordinates, attributes
-            As in :class:`Graph`. Ends are looked up in ``vertex_names`` where it is given.
+            As in :class:`Graph`. If ``vertex_names`` is given, ends are looked up in it.
         names : bool or None
-            Whether the ends are names. None takes them for names if ``vertex_names`` is given or
-            they are not integers. Pass True for integers such as OpenStreetMap's ids, and False
-            for indices along with ``vertex_names``.
+            Whether the ends are names. None treats them as names if ``vertex_names`` is given or
+            they are not integers. Pass True for integers such as OpenStreetMap ids, and False for
+            indices in combination with ``vertex_names``.
 
         Returns
         -------
         Graph
-            Edges of one source keep the order of the list.
+            Graph in which the edges of a source have the order of the list.
 
         Raises
         ------
@@ -296,12 +297,12 @@ class Graph(Vertices, Exchange):
             If lengths differ, or if an end is negative, not below ``n_vertices`` or an unknown
             name.
         OutOfMemoryError
-            If the vertices do not fit main memory; the message says how to number them.
+            If the vertices do not fit in main memory; the message explains how to number them.
 
         Warns
         -----
         UserWarning
-            If integers taken for indices leave more than nine in ten vertices without an edge.
+            If more than nine in ten vertices have no edge because integer ends have gaps.
 
         Examples
         --------
@@ -321,8 +322,8 @@ class Graph(Vertices, Exchange):
             sources, targets = both
             if n_vertices is not None and n_vertices != len(vertex_names):
                 raise GraphError(
-                    f"n_vertices is {n_vertices}, but there are {len(vertex_names)} names: leave "
-                    "it out, or name all vertices with vertex_names"
+                    f"n_vertices is {n_vertices}, but there are {len(vertex_names)} names: omit "
+                    "it, or name all vertices with vertex_names"
                 )
             n_vertices = len(vertex_names)
         arrays = build.from_edges(
@@ -342,23 +343,23 @@ class Graph(Vertices, Exchange):
 
     @cached_property
     def indptr(self) -> NDArray[Any]:
-        """Row starts, shape (n + 1,); those of a graph on a device are downloaded on first use."""
+        """Row starts, shape (n + 1,); copied to the host on first use if on a device."""
         return self._arrays.indptr
 
     @cached_property
     def indices(self) -> NDArray[Any]:
-        """Edge targets, shape (m,); those of a graph on a device are downloaded on first use."""
+        """Edge targets, shape (m,); copied to the host on first use if on a device."""
         return self._arrays.indices
 
     @cached_property
     def weights(self) -> NDArray[Any] | None:
-        """Weights, shape (m,), None if edges count 1; downloaded from a device on first use."""
+        """Weights, shape (m,), or None; copied to the host on first use if on a device."""
         return self._arrays.weights
 
     @property
     def device_arrays(self) -> Any:
-        """(indptr, indices, weights) on the device for a graph of device arrays, else None."""
-        return self._arrays.there
+        """(indptr, indices, weights) on the device, or None for a graph on the host."""
+        return self._arrays.device_arrays
 
     @cached_property
     def n_vertices(self) -> int:
@@ -372,12 +373,12 @@ class Graph(Vertices, Exchange):
 
     @property
     def is_weighted(self) -> bool:
-        """Whether edges have weights; otherwise every edge counts 1."""
+        """Whether edges have weights; otherwise every edge has weight 1."""
         return self._arrays.weight_dtype is not None
 
     @cached_property
     def weight_dtype(self) -> np.dtype[Any]:
-        """Dtype of weights and distances; int32 when there are no weights."""
+        """Dtype of weights and distances; int32 without weights."""
         return self._arrays.weight_dtype or np.dtype(np.int32)
 
     @cached_property
@@ -392,7 +393,7 @@ class Graph(Vertices, Exchange):
 
     @cached_property
     def effective_weights(self) -> NDArray[Any]:
-        """Weights, or int32 ones, shape (m,)."""
+        """Weights, shape (m,); int32 ones without weights."""
         if self.weights is not None:
             return self.weights
         ones = np.ones(self.n_edges, dtype=np.int32)
@@ -406,7 +407,7 @@ class Graph(Vertices, Exchange):
 
     @property
     def first_negative(self) -> int:
-        """Position of the first edge with a negative weight; -1 when there is none."""
+        """Position of the first edge with a negative weight, or -1."""
         return int(self._scan["first_negative"])
 
     @property
@@ -431,7 +432,7 @@ class Graph(Vertices, Exchange):
 
     @property
     def mean_degree(self) -> float:
-        """Edges over vertices; 0 for the empty graph."""
+        """Mean number of edges per vertex; 0 for the empty graph."""
         return self.n_edges / self.n_vertices if self.n_vertices else 0.0
 
     @cached_property
@@ -446,16 +447,16 @@ class Graph(Vertices, Exchange):
 
     @cached_property
     def widest_vertex(self) -> int:
-        """Vertex of largest out-degree, the smallest of several; 0 for the empty graph."""
+        """Index of the first vertex of largest out-degree; 0 for the empty graph."""
         return self._arrays.widest_vertex()
 
     def tails(self, dtype: Any = None) -> NDArray[Any]:
-        """Return the tail of each edge, as ``indices`` has its head; not cached.
+        """Return the tail of each edge, in the order of ``indices``; not cached.
 
         Parameters
         ----------
         dtype : dtype, optional
-            Dtype of the result; ``index_dtype`` by default.
+            Dtype of the result; the default is ``index_dtype``.
 
         Returns
         -------
@@ -470,7 +471,7 @@ class Graph(Vertices, Exchange):
         Parameters
         ----------
         step : int
-            Distance between two sampled positions, starting with the first.
+            Distance between sampled positions, the first of which is 0.
 
         Returns
         -------
@@ -480,7 +481,7 @@ class Graph(Vertices, Exchange):
         return self._arrays.weight_sample(step)
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
-        """Return the targets of the first edges of some vertices, joined; O(edges returned).
+        """Return the targets of the first edges of some vertices, concatenated.
 
         Parameters
         ----------
@@ -497,7 +498,7 @@ class Graph(Vertices, Exchange):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, including packed edges once a solver has built them."""
+        """Size of the arrays in bytes, including packed edges once a solver has built them."""
         own = self._arrays.nbytes
         narrow = NARROW_VIEW.get(self)
         own += narrow.bytes if narrow is not None else 0
@@ -507,7 +508,7 @@ class Graph(Vertices, Exchange):
 
     @cached_property
     def view(self) -> GraphView:
-        """Typed pointers of the C++ module into these arrays; packs edges on first use."""
+        """View of these arrays for the C++ module, which packs edges on first use."""
         from nearfar._cpu import GraphView
 
         return GraphView(self.indptr, self.indices, self.effective_weights)
@@ -527,7 +528,7 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         Graph
-            Itself if undirected.
+            The graph itself if it is undirected.
         """
         if not self.directed:
             return self
@@ -535,14 +536,17 @@ class Graph(Vertices, Exchange):
         if found is None:
             here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
             found = Graph.from_checked(here.transposed(self.view), **self._metadata())
-            for key in (*OF_EDGES, "forbidden_turns"):  # they refer to positions of these edges
+            for key in (
+                *OF_EDGES,
+                "forbidden_turns",
+            ):  # indexed by the positions of the original edges
                 found.attributes.pop(key, None)
             join_transposes(self, found)
         return found
 
     @property
     def has_transpose(self) -> bool:
-        """Whether :meth:`transpose` returns without work."""
+        """Whether :meth:`transpose` returns immediately."""
         return not self.directed or _TRANSPOSE.filled(self)
 
     def astype(self, dtype: Any) -> Graph:
@@ -556,13 +560,13 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         Graph
-            The graph itself if the dtype is its own.
+            The graph itself if its weights have the dtype.
 
         Raises
         ------
         GraphError
-            If a weight would overflow, lose a fraction, or be an integer that a float cannot
-            hold; floats are rounded to shorter floats. Also for any other dtype.
+            If a weight would overflow, lose its fraction, or is an integer that a float cannot
+            represent (floats may be rounded to shorter floats), or for any other dtype.
         """
         given, dtype = dtype, weight_dtype_of(dtype)
         if dtype is None:
@@ -577,7 +581,7 @@ class Graph(Vertices, Exchange):
         return AS_TYPE.of(self, make, dtype)
 
     def tight_form(self, sources: Any, rows: Any) -> tuple[Graph, Any]:
-        """Return graph and distances in the arithmetic in which edges of shortest paths are tight.
+        """Return graph and distances in the arithmetic in which shortest paths are exactly tight.
 
         Parameters
         ----------
@@ -589,9 +593,9 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         graph : Graph
-            Graph with weights of the dtype of the distances.
+            Graph with weights in the dtype of the distances.
         rows : array
-            Distances on the device of the given ones.
+            Distances, on the same device as the given ones.
         """
         return (self if rows.dtype == self.weight_dtype else self.astype(rows.dtype)), rows
 
@@ -601,7 +605,7 @@ class Graph(Vertices, Exchange):
         Parameters
         ----------
         weights : array, shape (m,)
-            One per edge, in the order of :attr:`indices`; of any dtype that a graph takes.
+            One weight per edge, in the order of :attr:`indices`, of any dtype that a graph accepts.
         unit : str or None
             Unit of the new weights, for ``attributes["unit"]``. The unit of the old weights is
             dropped.
@@ -609,13 +613,13 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         Graph
-            Graph that shares the rows. ``weights`` has both directions of an undirected graph, and
-            where they differ the result is directed.
+            Graph that shares the rows. For an undirected graph ``weights`` contains both directions
+            of each edge; if they differ, the result is directed.
 
         Raises
         ------
         GraphError
-            If there is not one weight per edge, or one is not a finite number.
+            If the number of weights is not that of the edges, or a weight is not a finite number.
         """
         kept = {**self._metadata_with(unit), "directed": True}
         made = Graph(self.indptr, self.indices, weights, **kept)
@@ -626,7 +630,7 @@ class Graph(Vertices, Exchange):
         return made
 
     def entering(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the edges that enter each vertex, cached, and kept by :meth:`with_weights`.
+        """Return the edges that enter each vertex, cached also for results of :meth:`with_weights`.
 
         Returns
         -------
@@ -650,7 +654,7 @@ class Graph(Vertices, Exchange):
     def forbidden_turns(self) -> list[Any]:
         """Forbidden turns of an OpenStreetMap extract, for :meth:`with_turns`.
 
-        Triples ``[from, via, to]`` of vertices, in ``attributes["forbidden_turns"]``.
+        Triples ``[from, via, to]`` of vertices from ``attributes["forbidden_turns"]``.
         """
         return list(self.attributes.get("forbidden_turns", ()))
 
@@ -666,18 +670,18 @@ class Graph(Vertices, Exchange):
         Parameters
         ----------
         forbidden : turns
-            Turns that no path may take, such as ``forbidden_turns``. A turn is two edges, as
-            positions in ``indices``, or three vertices ``(from, via, to)``, which mean all
-            parallel edges.
+            Turns that no path may take, such as ``forbidden_turns``. A turn is a pair of edges,
+            as positions in ``indices``, or a triple of vertices ``(from, via, to)``, which covers
+            all parallel edges.
         costs : mapping of turn to number
             Cost that each turn adds to a path, in units of the weights, at least 0.
         closed : vertices
-            Vertices where paths may begin and end, but which none may pass through.
+            Vertices at which paths may begin or end, but which no path may pass through.
 
         Returns
         -------
         TurnGraph
-            Graph whose answers are in this graph's vertices and edges.
+            Graph whose answers have vertices and edges of this graph.
 
         Raises
         ------
@@ -700,7 +704,7 @@ class Graph(Vertices, Exchange):
         from nearfar.graph.turns import with_turns
 
         plain = self
-        if type(self) is not Graph:  # a prepared graph, whose arcs do not obey the turns
+        if type(self) is not Graph:  # the arcs of a prepared graph ignore turns
             plain = Graph.from_checked(self._arrays, copy=False, **self._metadata())
         return with_turns(plain, forbidden, costs or {}, closed)
 
@@ -717,7 +721,7 @@ class Graph(Vertices, Exchange):
         return Graph.from_checked(self._arrays.without_weights(), **self._metadata_with(None))
 
     def digest(self) -> str:
-        """Return the SHA-256 of the arrays, cached: a key for caches and manifests; O(n + m).
+        """Return the SHA-256 digest of the arrays, for caches and manifests; cached, O(n + m).
 
         Returns
         -------
@@ -728,7 +732,7 @@ class Graph(Vertices, Exchange):
 
     @cached_property
     def _digest(self) -> str:
-        import hashlib  # its import takes longer than solving a small graph
+        import hashlib  # the import takes longer than solving a small graph
 
         state = hashlib.sha256()
         for array in (self.indptr, self.indices, self.weights):
@@ -742,11 +746,11 @@ class Graph(Vertices, Exchange):
     def __len__(self) -> int:
         return self.n_vertices
 
-    def __bool__(self) -> bool:  # an empty graph is a graph, not a missing one
+    def __bool__(self) -> bool:  # an empty graph is true, unlike None
         return True
 
     def neighbors(self, vertex: Any) -> NDArray[Any]:
-        """Return the vertices that a vertex has an edge to.
+        """Return the distinct targets of a vertex's edges.
 
         Parameters
         ----------
@@ -755,7 +759,7 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         array
-            External names in the order of the edges, without repetitions.
+            External names in the order of the edges.
 
         Raises
         ------
@@ -772,20 +776,19 @@ class Graph(Vertices, Exchange):
 
         Parameters
         ----------
-        u, v : int or vertex name, or sequences of one length
+        u, v : int or vertex name, or sequences of equal length
             Tails and heads of the edges.
 
         Returns
         -------
         int64 array
-            Positions in :attr:`Graph.indices`: all edges of the first pair, parallel ones
-            included, then of the next. For both directions join it with the result for ``(v,
-            u)``.
+            Positions in :attr:`Graph.indices` of all edges, including parallel ones, pair by pair.
+            For both directions concatenate the results for ``(u, v)`` and ``(v, u)``.
 
         Raises
         ------
         VertexError
-            If one of them is not a vertex.
+            If ``u`` or ``v`` contains an invalid vertex.
         GraphError
             If there is no edge between the vertices of a pair.
         OptionError
@@ -793,7 +796,7 @@ class Graph(Vertices, Exchange):
 
         Notes
         -----
-        O(edges of the first vertices).
+        O(edges of the vertices ``u``).
 
         Examples
         --------
@@ -817,19 +820,19 @@ class Graph(Vertices, Exchange):
         return np.concatenate([np.empty(0, np.int64), *found])
 
     def without_edges(self, edges: ArrayLike) -> Graph:
-        """Close edges, so that no path takes them; the positions of all other edges stay the same.
+        """Return the graph with some edges closed, without changing the positions of edges.
 
         Parameters
         ----------
         edges : int array, shape (k,)
-            Positions in :attr:`indices`, as :meth:`edges_between` returns them. A street in both
-            directions is two edges.
+            Positions in :attr:`indices`, as returned by :meth:`edges_between`. A two-way street is
+            two edges.
 
         Returns
         -------
         Graph
             Graph in which closed edges are self-loops, listed in ``attributes["closed_edges"]``.
-            Places that were snapped to a closed edge stay on it, but no path leads along it.
+            Places snapped to a closed edge stay on it, but no path uses it.
 
         Raises
         ------
@@ -853,7 +856,7 @@ class Graph(Vertices, Exchange):
         return Graph(self.indptr, indices, weights, copy=False, **kept)
 
     def subgraph(self, vertices: Iterable[Any]) -> Graph:
-        """Return the graph of some vertices and the edges among them.
+        """Return the subgraph induced by some vertices.
 
         Parameters
         ----------
@@ -862,8 +865,8 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         Graph
-            Graph with the vertices in the given order, with their names and coordinates; the
-            edges of a vertex keep their order.
+            Graph of the vertices in the given order, with their names and coordinates. The order of
+            each vertex's edges is preserved.
 
         Raises
         ------
@@ -902,19 +905,19 @@ class Graph(Vertices, Exchange):
         )
 
     def largest_component(self, *, strong: bool = True) -> Graph:
-        """Return the largest set of vertices that reach each other, with the edges among them.
+        """Return the largest connected component.
 
         Parameters
         ----------
         strong : bool
-            True follows the direction of the edges, so that every vertex reaches every other;
-            False ignores it. The results agree if all edges lead both ways.
+            True respects the direction of edges, so that every vertex of the component reaches
+            every other; False ignores it. The results agree if all edges have both directions.
 
         Returns
         -------
         Graph
-            Graph with the vertices in their order and with their names; see :meth:`subgraph`. Of
-            components of equal size, the one with the first vertex.
+            Induced subgraph with the vertices in their original order; see :meth:`subgraph`. Of
+            components of equal size it is the one with the first vertex.
 
         Notes
         -----
@@ -930,7 +933,7 @@ class Graph(Vertices, Exchange):
         """
         label: NDArray[Any]
         if strong and self.directed:
-            label = strong_parts(self)[0]  # SciPy's search never ends on parallel edges
+            label = strong_parts(self)[0]  # SciPy's search does not end with parallel edges
             count = int(label.max()) + 1 if len(label) else 0
         else:
             from scipy.sparse import csr_array
@@ -948,7 +951,7 @@ class Graph(Vertices, Exchange):
         return self.subgraph(self.name_of(np.flatnonzero(label == largest)))
 
     def _attributes_among(self, names: set[Any]) -> dict[str, Any]:
-        """Return the attributes of a subgraph of these vertices."""
+        """Return the attributes of the subgraph of these vertices."""
         kept = {k: v for k, v in self.attributes.items() if k not in OF_EDGES}
         if self.forbidden_turns:
             kept["forbidden_turns"] = [t for t in self.forbidden_turns if names.issuperset(t)]
@@ -960,7 +963,7 @@ class Graph(Vertices, Exchange):
         Returns
         -------
         Graph
-            Itself if it has no names.
+            The graph itself if it has no names.
         """
         if self.vertex_names is None:
             return self
@@ -987,7 +990,7 @@ class Graph(Vertices, Exchange):
         return f"{type(self).__name__}({sizes}, {kind}, {self._weights_text()}, {size})"
 
     def _facts(self) -> list[tuple[str, object]]:
-        """Return the labels and values that a notebook shows of the graph."""
+        """Return labels and values for the display in notebooks."""
         facts: list[tuple[str, object]] = [
             ("vertices", f"{self.n_vertices:,}"),
             ("edges", f"{self.n_edges:,}, {'directed' if self.directed else 'both directions'}"),
@@ -1006,7 +1009,7 @@ class Graph(Vertices, Exchange):
 
 
 def _warn_of_gaps(arrays: build.HostArrays) -> None:
-    """Warn of indices with so many gaps that they are more likely names."""
+    """Warn of indices with so many gaps that they are probably names."""
     n = arrays.n_vertices
     if n <= _GAPS * np.count_nonzero(np.diff(arrays.indptr)):
         return
@@ -1015,14 +1018,14 @@ def _warn_of_gaps(arrays: build.HostArrays) -> None:
     count = int(np.count_nonzero(with_edge))
     if n > _GAPS * count:
         warnings.warn(
-            f"{n:,} vertices, of which {count:,} have an edge: where the integers are names, such "
-            "as ids of a file, add names=True; where they are indices, names=False",
+            f"{n:,} vertices, of which {count:,} have an edge: if the integers are names, such as "
+            "ids in a file, pass names=True; if they are indices, pass names=False",
             stacklevel=3,
         )
 
 
 def join_transposes(one: Graph, other: Graph) -> None:
-    """Make two graphs each other's transpose, without a check."""
+    """Cache two graphs as each other's transpose, without a check."""
     _TRANSPOSE.put(one, other)
     _TRANSPOSE.put(other, one)
 

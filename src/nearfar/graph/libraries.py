@@ -1,7 +1,7 @@
-"""Conversions of graphs of igraph, rustworkx, PyTorch Geometric, NetworkX and pandas.
+"""Conversion from and to igraph, rustworkx, PyTorch Geometric, NetworkX and pandas.
 
 The constructors call :func:`nearfar.graph.build.from_edges` and return its arrays and the other
-arguments of :class:`nearfar.Graph`. The methods of the same names document them.
+arguments of :class:`nearfar.Graph`. They are documented by the methods of the same names.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def needed(name: str, what: str, extra: str | None = None) -> Any:
-    """Return a library that a conversion needs."""
+    """Import a library that a conversion needs."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -69,7 +69,7 @@ def from_rustworkx(
     edges = graph.weighted_edge_list()
     ends = np.array([(u, v) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
     whole = np.array_equal(vertices, np.arange(len(vertices)))
-    if not whole:  # vertices were removed: the others keep their indices as names
+    if not whole:  # vertices were removed: use the indices of the others as names
         ends = np.searchsorted(vertices, ends)
     weights = _payloads([payload for _, _, payload in edges], weight)
     made = from_edges(ends[:, 0], ends[:, 1], weights, n_vertices=len(vertices), directed=directed)
@@ -77,7 +77,7 @@ def from_rustworkx(
 
 
 def _payloads(payloads: list[Any], weight: str | Callable[[Any], Any] | None) -> Any:
-    """Return the weights from the data that rustworkx keeps on its edges."""
+    """Return the weights from the data of rustworkx edges."""
     if weight is None or not payloads:
         return None
     if callable(weight):
@@ -97,8 +97,8 @@ def _payloads(payloads: list[Any], weight: str | Callable[[Any], Any] | None) ->
     if weight != "weight" or not all(is_number(payload) for payload in payloads):
         wrong = next((p for p in payloads if not is_number(p)), payloads[0])
         raise GraphError(
-            f"the data of an edge is {quoted(wrong)}: give weight=a function that makes a number "
-            "of it, or weight=None to count edges"
+            f"the data of an edge is {quoted(wrong)}: give weight=a function that converts it to a "
+            "number, or weight=None to count edges"
         )
     return as_numbers(payloads, "the data of an edge")
 
@@ -108,8 +108,8 @@ def from_edge_index(
 ) -> HostArrays | DeviceArrays:
     """Convert as :meth:`nearfar.Graph.from_edge_index` describes."""
     given = [_detached(array) for array in (edge_index, weights) if array is not None]
-    there = all(map(is_device_array, given))
-    if there:
+    by_device = all(map(is_device_array, given))
+    if by_device:
         given = [runtime.upload(array) for array in given]
     else:
         names = ("edge_index", "edge weights")
@@ -120,14 +120,14 @@ def from_edge_index(
     if values is not None and values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]  # edge_attr of one column
     call: dict[str, Any] = {"n_vertices": n_vertices, "directed": directed}
-    if there:
+    if by_device:
         return on_device.from_edges(ends[0], ends[1], values, **call)
     sources, targets = (as_indices(row, "edge_index") for row in ends)
     return from_edges(sources, targets, values, **call)
 
 
 def _detached(tensor: Any) -> Any:
-    """Return a tensor detached from its gradient history, which NumPy would refuse."""
+    """Return a tensor without its gradient history, which NumPy would refuse."""
     return tensor.detach() if hasattr(tensor, "detach") else tensor
 
 
@@ -135,7 +135,7 @@ def _detached(tensor: Any) -> Any:
 
 
 def edges_once(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
-    """Return sources, targets and weights of the edges; each edge of an undirected graph once."""
+    """Return sources, targets and weights of the edges, with each undirected edge once."""
     sources, targets = graph.tails(np.int64), graph.indices.astype(np.int64)
     weights = graph.weights
     if graph.directed:

@@ -32,5 +32,5 @@ class _Raster(Protocol):
         """Return whether no path enters a cell."""
 
 
-# : Types that every function with a graph argument accepts.
+#: Types that every function with a graph argument accepts.
 GraphLike: TypeAlias = Graph | TurnGraph | _Matrix | _NetworkX | _Raster

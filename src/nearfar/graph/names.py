@@ -1,7 +1,7 @@
-"""Vertex names of any kind: lists of names as arrays, and indices for names.
+"""Conversion of vertex names of any kind to arrays, and of names to indices.
 
-NumPy turns ``[1, "a"]`` into two strings and a list of pairs into a table. This module keeps 1
-as 1, and a tuple as one name.
+NumPy converts ``[1, "a"]`` to two strings and a list of pairs to a 2-D array. This module preserves
+1 as an integer, and a tuple as one name.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _NUMBERS = (bool, int, float, np.number, np.bool_)
 
 
 def object_array(values: Sequence[Any]) -> NDArray[Any]:
-    """Return a vector of objects of any kind."""
+    """Return a 1-D object array of the values."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
 
 
 def as_names(values: Any) -> NDArray[Any]:
-    """Return names as a vector that keeps each unchanged."""
+    """Return names as a 1-D array without changing their types."""
     if isinstance(values, np.ndarray) or is_device_array(values):
         return as_numpy(values, "names")
     # Arrow's own to_numpy refuses strings by default.
@@ -53,7 +53,7 @@ def as_names(values: Any) -> NDArray[Any]:
 def are_names(ends: Any) -> bool:
     """Return whether the ends of edges are names and not indices.
 
-    Numbers are indices, and invalid ones are refused as numbers.
+    All numbers count as indices, so that invalid ones are refused later.
     """
     dtype = getattr(ends, "dtype", None)
     if isinstance(dtype, np.dtype):
@@ -69,7 +69,7 @@ def are_names(ends: Any) -> bool:
 def numbered(
     ends: Sequence[NDArray[Any]], names: NDArray[Any] | range | None = None
 ) -> tuple[list[NDArray[np.int64]], NDArray[Any]]:
-    """Return the indices of names, and the names."""
+    """Return the indices of the ends, and the names of all vertices."""
     for part in ends:
         _refuse_missing(part)
     if names is not None:
@@ -94,7 +94,7 @@ def _by_hash(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     try:
         codes = np.array([place.setdefault(name, len(place)) for name in names.tolist()], np.int64)
     except TypeError as error:
-        raise GraphError(f"a vertex cannot be called so: {error}") from None
+        raise GraphError(f"invalid vertex name: {error}") from None
     found = list(place)
     if len(set(map(type, found))) == 1:
         with contextlib.suppress(TypeError):
@@ -106,7 +106,7 @@ def _by_hash(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def _looked_up(ends: NDArray[Any], names: NDArray[Any] | range) -> NDArray[np.int64]:
-    """Return the index of each name, if every end is the name of exactly one vertex."""
+    """Return the index of each end; raise unless it is the name of exactly one vertex."""
     table = np.asarray(names)
     if ends.dtype.kind == "i" and table.dtype.kind == "i" and len(table):
         order = np.argsort(table, kind="stable")
@@ -136,15 +136,15 @@ def _refuse_unknown(name: Any) -> NoReturn:
     """Raise for an end that is not the name of a vertex."""
     way = ""
     if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
-        way = ": the ends are names where vertex_names is given; for indices add names=False"
+        way = ": with vertex_names the ends are names; for indices pass names=False"
     raise GraphError(f"{quoted(name)} is not among vertex_names{way}")
 
 
 def _refuse_repeated(name: Any) -> NoReturn:
     """Raise for an end that is the name of several vertices."""
     raise GraphError(
-        f"{quoted(name)} is the end of an edge and the name of several vertices: give each its "
-        "own, or indices with names=False"
+        f"{quoted(name)} is the end of an edge and the name of several vertices: make names "
+        "distinct, or give indices with names=False"
     )
 
 

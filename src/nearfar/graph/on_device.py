@@ -1,4 +1,4 @@
-"""Arrays of a graph on a GPU, validated, kept and solved on that GPU.
+"""Arrays of a graph on a GPU, which are validated, stored and solved on that GPU.
 
 Only arrays that the caller or a CPU method reads are copied to the host: :class:`nearfar.Graph`
 downloads ``indptr``, ``indices`` and ``weights`` separately on first use.
@@ -39,52 +39,52 @@ _C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64":
 class DeviceArrays:
     """Validated arrays of a graph on a device, with the interface of ``HostArrays``."""
 
-    there: tuple[Any, Any, Any]
+    device_arrays: tuple[Any, Any, Any]
     scan: dict[str, Any]
 
     @property
     def indptr(self) -> NDArray[Any]:
-        """Row starts, copied to the host on every use, as are the next two."""
-        return _download(self.there[0])
+        """Row starts; these three properties copy to the host on every access."""
+        return _download(self.device_arrays[0])
 
     @property
     def indices(self) -> NDArray[Any]:
         """Edge targets."""
-        return _download(self.there[1])
+        return _download(self.device_arrays[1])
 
     @property
     def weights(self) -> NDArray[Any] | None:
         """Weights."""
-        return None if self.there[2] is None else _download(self.there[2])
+        return None if self.device_arrays[2] is None else _download(self.device_arrays[2])
 
     @property
     def n_vertices(self) -> int:
         """Number of vertices."""
-        return len(self.there[0]) - 1
+        return len(self.device_arrays[0]) - 1
 
     @property
     def n_edges(self) -> int:
         """Number of stored edges."""
-        return len(self.there[1])
+        return len(self.device_arrays[1])
 
     @property
     def weight_dtype(self) -> np.dtype[Any] | None:
         """Dtype of the weights; None without weights."""
-        return None if self.there[2] is None else np.dtype(self.there[2].dtype)
+        return None if self.device_arrays[2] is None else np.dtype(self.device_arrays[2].dtype)
 
     @property
     def index_dtype(self) -> np.dtype[Any]:
         """Dtype of the index arrays."""
-        dtype: np.dtype[Any] = self.there[0].dtype
+        dtype: np.dtype[Any] = self.device_arrays[0].dtype
         return dtype
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays on the device."""
-        return sum(int(array.nbytes) for array in self.there if array is not None)
+        """Size of the arrays on the device, in bytes."""
+        return sum(int(array.nbytes) for array in self.device_arrays if array is not None)
 
     def widest_vertex(self) -> int:
-        """Return the vertex of largest out-degree, the smallest of several."""
+        """Return the first vertex of largest out-degree."""
         return int(self.scan["widest_vertex"])
 
     def max_degree(self) -> int:
@@ -92,15 +92,15 @@ class DeviceArrays:
         return int(self.scan["max_degree"])
 
     def weight_sample(self, step: int) -> NDArray[Any]:
-        """Return every ``step``-th weight on the host, from the first; ones without weights."""
-        weights = self.there[2]
+        """Return every ``step``-th weight on the host, starting with the first."""
+        weights = self.device_arrays[2]
         if weights is None:
             return np.ones(-(-self.n_edges // step), dtype=np.int32)
         return runtime.download(weights[::step].copy())
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
-        """Return the targets of the first edges of some vertices, joined, on the host."""
-        indptr, indices, _ = self.there
+        """Return the targets of the first edges of some vertices, on the host."""
+        indptr, indices, _ = self.device_arrays
         cp = runtime.cupy()
         picked = cp.asarray(vertices)
         begin = runtime.download(indptr[picked]).astype(np.int64)
@@ -109,8 +109,8 @@ class DeviceArrays:
 
     def astype(self, dtype: np.dtype[Any]) -> DeviceArrays:
         """Return the arrays with weights converted exactly to another dtype on the device."""
-        indptr, indices, weights = self.there
-        with runtime.on_device(int(indptr.device.id)):  # a thread of another device may call this
+        indptr, indices, weights = self.device_arrays
+        with runtime.on_device(int(indptr.device.id)):  # the caller's current device may differ
             given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
             changed = as_dtype(given, dtype)
             if dtype.kind == "i" and not bool((changed == given).all()):
@@ -118,13 +118,15 @@ class DeviceArrays:
             return _checked(indptr, indices, changed)
 
     def without_weights(self) -> DeviceArrays:
-        """Return the same edges with weight 1 each, over the same arrays."""
+        """Return the same edges with weight 1 each, sharing the arrays."""
         weights = checked_weights(None, self.n_edges)[1]
-        return DeviceArrays((self.there[0], self.there[1], None), {**self.scan, **weights})
+        return DeviceArrays(
+            (self.device_arrays[0], self.device_arrays[1], None), {**self.scan, **weights}
+        )
 
     def one_way_edge(self) -> int | None:
-        """Return an edge without a reverse edge of the same weight: O(m log m) on the device."""
-        cp, (indptr, indices, weights) = runtime.cupy(), self.there
+        """Return an edge without a reverse edge of the same weight, or None; O(m log m)."""
+        cp, (indptr, indices, weights) = runtime.cupy(), self.device_arrays
         edges = cp.arange(self.n_edges, dtype=indptr.dtype)
         tails = cp.searchsorted(indptr, edges, side="right") - 1
         values = cp.ones(self.n_edges, np.int32) if weights is None else weights
@@ -138,7 +140,7 @@ def _download(array: Any) -> NDArray[Any]:
 
 
 def _checked(indptr: Any, indices: Any, weights: Any) -> DeviceArrays:
-    """Return the arrays after a scan, without a negative zero."""
+    """Return the arrays after a check, without negative zeros."""
     scan = _scan(indptr, indices, weights)
     if scan.pop("n_negative_zero"):
         weights = weights + weights.dtype.type(0)  # -0.0 + 0.0 is 0.0
@@ -146,7 +148,7 @@ def _checked(indptr: Any, indices: Any, weights: Any) -> DeviceArrays:
 
 
 def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = True) -> DeviceArrays:
-    """Check device arrays of any integer and number dtypes."""
+    """Check CSR arrays of any dtype on the device, and convert them to the library's dtypes."""
     given = indptr, indices, weights
     arrays = {"indptr": runtime.upload(indptr), "indices": runtime.upload(indices)}
     for name, array in arrays.items():
@@ -158,14 +160,14 @@ def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = Tru
     if len(first) == 0:
         raise GraphError("indptr is empty: a graph of n vertices has n + 1 entries")
     dtype = index_dtype(len(first) - 1, len(targets))
-    # The check reads 64 bits before anything is cut to 32; no index of a graph needs the 64th bit.
+    # Indices are checked in int64 before they are truncated to int32.
     if not first.dtype == targets.dtype == dtype:
         first, targets = (array.astype(np.int64, copy=False) for array in (first, targets))
     values = None if weights is None else _numbers(runtime.upload(weights))
     if values is not None and values.shape != targets.shape:
         raise GraphError(f"weights has shape {values.shape}, but there are {len(targets)} edges")
     made = _checked(first, targets, values)
-    first, targets, values = made.there
+    first, targets, values = made.device_arrays
     first, targets = (array.astype(dtype, copy=False) for array in (first, targets))
     kept = first, targets, values
     if copy:
@@ -181,20 +183,17 @@ def from_edges(
     n_vertices: int | None = None,
     directed: bool = True,
 ) -> DeviceArrays:
-    """Return rows from an edge list on the device; the edges of a vertex keep their order.
+    """Sort an edge list into rows on the device, preserving the order of each vertex's edges.
 
-    Notes
-    -----
-    This sorts by source in at most O(m log m), with four arrays of 64-bit integers besides the
-    result.
+    O(m log m) at most, with four arrays of 64-bit integers in addition to the result.
     """
     cp = runtime.cupy()
     ends = [runtime.upload(array) for array in (sources, targets)]
     for name, array in zip(("sources", "targets"), ends, strict=True):
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
             raise GraphError(
-                f"{name} has shape {array.shape} and dtype {array.dtype}: give integers in one "
-                "dimension"
+                f"{name} has shape {array.shape} and dtype {array.dtype}: give integers in a "
+                "one-dimensional array"
             )
     tails, heads = (array.astype(np.int64) for array in ends)
     if len(tails) != len(heads):
@@ -223,13 +222,13 @@ def from_edges(
 
 
 def _own(array: Any, given: Any) -> Any:
-    """Return an array that no other code writes to: a copy unless it was already converted."""
+    """Return an array that only nearfar uses: a copy unless it was already converted."""
     shared = array is given or not isinstance(given, runtime.cupy().ndarray)
     return runtime.copied(array) if shared and array is not None else array
 
 
 def _numbers(weights: Any) -> Any:
-    """Return weights in a supported dtype; smaller integers widen to int32, float16 to float32."""
+    """Convert weights to a supported dtype: smaller integers to int32, float16 to float32."""
     kind, size = weights.dtype.kind, weights.dtype.itemsize
     if weights.dtype in WEIGHT_DTYPES:
         return weights
@@ -245,7 +244,7 @@ def _numbers(weights: Any) -> Any:
 
 
 def _scan(indptr: Any, indices: Any, weights: Any) -> dict[str, Any]:
-    """Check the arrays in one pass on the device, sum up the weights and find the longest row."""
+    """Check the arrays in one pass on the device; return statistics and the longest row."""
     n, m = len(indptr) - 1, len(indices)
     weight = np.dtype(np.int32) if weights is None else np.dtype(weights.dtype)
     floating = weight.kind == "f"

@@ -1,4 +1,4 @@
-"""Bounds on the sums of a graph's paths, to tell whether they fit a dtype."""
+"""Bounds on the sums of a graph's paths, to decide whether they fit a dtype."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.system.devices.arrays import as_dtype
 
-# : The greatest distance that a dtype can hold, as a Python number.
+#: Greatest distance that each dtype can hold, as a Python number.
 FARTHEST: dict[np.dtype[Any], int | float] = {
     np.dtype(np.int32): 2**31 - 2,
     np.dtype(np.int64): 2**63 - 2,
@@ -20,7 +20,7 @@ FARTHEST: dict[np.dtype[Any], int | float] = {
 
 
 def widest(graph: Graph) -> Graph:
-    """Return the graph in the 64-bit dtype of its kind."""
+    """Return the graph with weights in the 64-bit dtype of their kind."""
     return graph.astype(np.float64 if graph.weight_dtype.kind == "f" else np.int64)
 
 
@@ -32,23 +32,23 @@ def heaviest_path(graph: Graph) -> int | float:
 
 
 def may_saturate(graph: Graph, dtype: np.dtype[Any] | None = None) -> bool:
-    """Return whether a path may be too long for a dtype, by a cheap bound that never misses one.
+    """Return whether a path may be too long for a dtype, by a cheap and safe bound.
 
     A simple path has fewer than n edges, all of them distinct.
     """
     dtype = graph.weight_dtype if dtype is None else dtype
     top = FARTHEST[dtype]
     if dtype.kind == "f":
-        top /= 4  # sums round up
+        top /= 4  # float sums may be rounded up
     heaviest = max(graph.max_weight, -graph.min_weight)
     if heaviest * graph.n_vertices <= top:
         return False
-    # The mean is rounded.
+    # The factor allows for rounding of the mean.
     return graph.n_negative > 0 or graph.mean_weight * graph.n_edges * 1.01 >= top
 
 
 def widened(values: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the distances in another dtype; unreached entries stay unreached."""
+    """Convert distances to another dtype; unreached entries stay unreached."""
     if values.dtype == dtype:
         return values
     wide = as_dtype(values, dtype)
@@ -57,7 +57,7 @@ def widened(values: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
-    """Return integer distances in a shorter dtype if all fit it, else unchanged."""
+    """Convert integer distances to a shorter dtype if all of them fit, else return them."""
     if values.dtype == dtype or dtype.kind != "i":
         return values
     bounds = np.iinfo(dtype)

@@ -1,4 +1,4 @@
-"""Slots of data derived from a graph and kept with it: a transpose, copies on devices, choices."""
+"""Slots for data derived from a graph and cached on it, such as transposes and device copies."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ T = TypeVar("T")
 
 _ABSENT = object()
 
-#: Values of each slot by key, held by a graph.
+#: Values of each slot by key, as stored in a graph.
 Kept = dict["Slot[Any]", dict[Any, Any]]
 
 
 class Slot(Generic[T]):
-    """Slot for one kind of data that is derived from a graph, computed once and kept with it.
+    """Slot for one kind of data that is derived from a graph, computed once and cached on it.
 
-    A module declares its slots at the top, so that a type checker knows the type of each and no
-    two modules share a name. Each access is one dictionary operation, which is atomic in Python
-    with and without its global lock: two threads may both compute a value, and both get the one
-    that was stored first. No lock is held during the computation, which may need other slots.
+    A module declares its slots at the top, so that type checkers know the type of each and modules
+    do not share names by accident. Each access is one dictionary operation, which is atomic in
+    Python with and without the global interpreter lock: two threads may both compute a value, and
+    both get the one stored first. No lock is held during the computation, which may use other
+    slots.
 
     Examples
     --------
@@ -45,9 +46,9 @@ class Slot(Generic[T]):
     def of(
         self, graph: Graph, make: Callable[[], T], key: Hashable = None, *, alone: bool = False
     ) -> T:
-        """Return the graph's value, computing it on first use."""
+        """Return the graph's value, computing it on first use; ``alone`` drops other keys."""
         held: dict[Hashable, T | object] = graph._kept.setdefault(self, {})
-        value = held.get(key, _ABSENT)  # another thread may drop it after a look for the key
+        value = held.get(key, _ABSENT)  # one access: another thread may drop the key
         if value is _ABSENT:
             if alone:
                 held.clear()
@@ -55,25 +56,25 @@ class Slot(Generic[T]):
         return cast("T", value)
 
     def get(self, graph: Graph, key: Hashable = None) -> T | None:
-        """Return the graph's value, or None if there is none."""
+        """Return the graph's value, or None if it has none."""
         held: dict[Hashable, T] = graph._kept.get(self, {})
         return held.get(key)
 
     def held(self, graph: Graph) -> dict[Hashable, T]:
-        """Return a copy of the graph's values of all keys."""
+        """Return a copy of the graph's values by key."""
         return dict(graph._kept.get(self, {}))
 
     def put(self, graph: Graph, value: T, key: Hashable = None) -> None:
-        """Store a given value."""
+        """Store a value."""
         graph._kept.setdefault(self, {})[key] = value
 
     def take(self, graph: Graph, key: Hashable = None) -> T | None:
-        """Return and remove the graph's value, which only one caller at a time may use."""
+        """Remove and return the graph's value, for data with one user at a time."""
         held: dict[Hashable, T] = graph._kept.get(self, {})
         return held.pop(key, None)
 
     def share(self, graph: Graph, values: dict[Hashable, T]) -> None:
-        """Make the graph share a dict of values, as a stand-in for another graph."""
+        """Let the graph share the values of another graph."""
         graph._kept[self] = values
 
     def filled(self, graph: Graph, key: Hashable = None) -> bool:
@@ -85,5 +86,5 @@ class Slot(Generic[T]):
         return bool(graph._kept.get(self))
 
     def drop(self, graph: Graph) -> None:
-        """Forget the values of all keys."""
+        """Remove the values of all keys."""
         graph._kept.pop(self, None)

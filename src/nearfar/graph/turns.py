@@ -1,15 +1,15 @@
-"""Graphs with turn costs and forbidden turns, whose vertices record the edge a path arrived by.
+"""Graphs with turn costs and forbidden turns, whose vertices record by which edge a path arrived.
 
-A vertex whose turns are all equal stays one vertex. Any other vertex ``v`` becomes
+A vertex without forbidden or costly turns remains one vertex. Any other vertex ``v`` becomes
 
 - an end, where paths to ``v`` end,
 - a start, where paths from ``v`` begin, and
 - a copy for each edge into ``v``, from which the turns allowed after that edge leave.
 
-An edge leads to the copy for it, with its weight and the cost of the turn before it. Links of
-weight 0 lead from the start and from all copies of ``v`` to its end. A vertex that no path may pass
-through has no copies: edges lead to its end. So any search of this graph obeys the turns, and a
-path in it, without its link, is a path of the original graph, edge by edge.
+An edge leads to its own copy of the head, with its weight plus the cost of the turn before it.
+Links of weight 0 lead from the start and from all copies of ``v`` to its end. A vertex that no path
+may pass through has no copies: edges lead to its end. Therefore any search of this graph obeys the
+turns, and its paths, without the links, are paths of the original graph, edge by edge.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
 
 class TurnGraph:
-    """Graph with turn costs, made by :meth:`nearfar.Graph.with_turns`.
+    """Graph with turn costs, built by :meth:`nearfar.Graph.with_turns`.
 
-    The functions that take it return vertices and edges of the original graph:
+    The following functions accept it and return vertices and edges of the original graph:
     :func:`nearfar.sssp`, :func:`nearfar.shortest_path`, :func:`nearfar.distances`,
     :func:`nearfar.nearest`, :func:`nearfar.k_shortest_paths`, :func:`nearfar.isochrone`,
-    :func:`nearfar.prepare`, the measures, except for those that list or count individual shortest
-    paths, and between places :func:`nearfar.table`, :func:`nearfar.nearest_places`,
-    :func:`nearfar.route`, :func:`nearfar.isochrones` and :func:`nearfar.accessibility`; prepared,
-    also :func:`nearfar.routes`.
+    :func:`nearfar.prepare`, the measures (except those that list or count individual shortest
+    paths), and between places :func:`nearfar.table`, :func:`nearfar.nearest_places`,
+    :func:`nearfar.route`, :func:`nearfar.isochrones` and :func:`nearfar.accessibility`.
+    :func:`nearfar.routes` accepts it if it is prepared.
 
     Attributes
     ----------
     original : Graph
-        Graph it was made from.
+        Original graph.
     graph : Graph
-        Graph that is searched, without names.
+        Graph that searches run on, without names.
     starts, ends : int64 arrays, shape (n,)
         Vertices of ``graph`` where paths from and to each original vertex begin and end.
     vertices : int64 array
@@ -76,12 +76,12 @@ class TurnGraph:
         """Number of vertices of the original graph."""
         return self.original.n_vertices
 
-    # : Turns have a direction, even if edges have none.
+    #: Always true: turns have a direction even if the edges have none.
     directed = True
 
     @property
     def weight_dtype(self) -> np.dtype[Any]:
-        """Dtype of the weights that are searched."""
+        """Dtype of the weights of :attr:`graph`."""
         return self.graph.weight_dtype
 
     @property
@@ -91,7 +91,7 @@ class TurnGraph:
 
     @property
     def first_negative(self) -> int:
-        """Position of the first original edge of negative weight."""
+        """Position of the first original edge with a negative weight, or -1."""
         return self.original.first_negative
 
     def name_of(self, vertex: Any) -> Any:
@@ -114,7 +114,7 @@ class TurnGraph:
         ----------
         vertices : vertices
         what : str
-            Their role, for the message of an error.
+            Role of the vertices, for error messages.
 
         Returns
         -------
@@ -127,7 +127,7 @@ class TurnGraph:
         return self.original.indices_of(vertices, what)
 
     def searched_weights(self, weights: NDArray[Any]) -> NDArray[Any]:
-        """Return the weights of the edges of :attr:`graph`, the costs of turns included.
+        """Return the weights of the edges of :attr:`graph`, including the costs of turns.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class TurnGraph:
         Parameters
         ----------
         values : array
-            One per edge of :attr:`graph`.
+            One value per edge of :attr:`graph`.
 
         Returns
         -------
@@ -182,7 +182,7 @@ class TurnGraph:
         Parameters
         ----------
         weights : array, shape (m,)
-            In the order of :attr:`nearfar.Graph.indices` of the original graph.
+            Weights in the order of :attr:`nearfar.Graph.indices` of the original graph.
         unit : str or None
             As for :meth:`nearfar.Graph.with_weights`.
 
@@ -193,7 +193,7 @@ class TurnGraph:
         Raises
         ------
         GraphError
-            If there is not one weight per edge, or one is not a finite number.
+            If the number of weights is not that of the edges, or a weight is not a finite number.
         """
         original = self.original.with_weights(weights, unit=unit)
         searched = self.graph.with_weights(self.searched_weights(original.effective_weights))
@@ -218,7 +218,7 @@ class TurnGraph:
         if self._reverse is None:
             _, order, _ = self.graph.entering()
             original = self.original
-            if not original.directed:  # turns have a direction, so edges need one
+            if not original.directed:  # turns have a direction, so edges must have one too
                 original = type(original).from_csr(
                     original.indptr,
                     original.indices,
@@ -244,7 +244,7 @@ class TurnGraph:
         return self._reverse
 
     def _over(self, original: Graph, searched: Graph) -> TurnGraph:
-        """Return the same vertices and turns over other graphs of the same edges."""
+        """Return the same vertices and turns with other graphs that have the same edges."""
         return TurnGraph(
             original, searched, self.starts, self.ends, self.vertices, self.edges, self.extra
         )
@@ -257,7 +257,7 @@ class TurnGraph:
 
 
 def named_graph(graph: Graph | TurnGraph) -> Graph:
-    """Return the graph that has the names, the coordinates and the caller's edges."""
+    """Return the caller's graph, which has the names and coordinates."""
     return graph.original if isinstance(graph, TurnGraph) else graph
 
 
@@ -267,15 +267,15 @@ def searched_graph(graph: Graph | TurnGraph) -> Graph:
 
 
 def real_edges(turns: TurnGraph, path: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the original edges of a path in the graph that is searched."""
+    """Return the original edges of a path in the searched graph."""
     edges: NDArray[np.int64] = turns.edges[path]
     return edges[edges >= 0]
 
 
 def turn_heads(turns: TurnGraph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the vertices of the graph that is searched which original edges lead to."""
+    """Return the vertices of the searched graph to which original edges lead."""
     which, found = row_edges(turns.graph.indptr, turns.starts[tails_of(turns.original, edges)])
-    own = turns.edges[found] == edges[which]  # one edge of each start
+    own = turns.edges[found] == edges[which]  # the edge from each start
     heads: NDArray[np.int64] = turns.graph.indices[found[own]].astype(np.int64)
     return heads
 
@@ -283,9 +283,9 @@ def turn_heads(turns: TurnGraph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
 def turns_into(
     turns: TurnGraph, edges: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the ways of taking original edges: which one, the vertex before, the turn's cost.
+    """Return all turns into original edges: index of the edge, tail and cost of the turn.
 
-    The vertex is of the graph that is searched.
+    The tail is a vertex of the searched graph.
     """
     first, entering, tails = turns.graph.entering()
     which, at = row_edges(first, turn_heads(turns, edges))
@@ -298,7 +298,7 @@ def turns_into(
 def row_edges(
     first: NDArray[Any], vertices: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return all positions in the rows of some vertices, and the index of each one's vertex."""
+    """Return all positions in the rows of some vertices, and the index of the vertex of each."""
     begin = first[vertices].astype(np.int64)
     sizes = first[vertices + 1].astype(np.int64) - begin
     which = np.repeat(np.arange(len(vertices)), sizes)
@@ -308,7 +308,7 @@ def row_edges(
 def with_turns(
     graph: Graph, forbidden: Iterable[Any], costs: Mapping[Any, Any], closed: Iterable[Any]
 ) -> TurnGraph:
-    """Make the graph that :meth:`nearfar.Graph.with_turns` describes."""
+    """Build the graph that :meth:`nearfar.Graph.with_turns` describes."""
     n, m = graph.n_vertices, graph.n_edges
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
     banned, _ = _pairs(graph, list(forbidden), tails, heads)
@@ -322,11 +322,11 @@ def with_turns(
     starts = np.arange(n, dtype=np.int64)
     at = np.flatnonzero(ruled)
     starts[at] = n + np.arange(len(at))
-    copied = np.flatnonzero(ruled[heads] & ~shut[heads])  # edges whose end has a copy for them
+    copied = np.flatnonzero(ruled[heads] & ~shut[heads])  # edges with their own copy of the head
     copy = np.full(m, -1, dtype=np.int64)
     copy[copied] = n + len(at) + np.arange(len(copied))
 
-    # One edge from the start of its tail, and from each copy of the tail that allows the turn.
+    # One edge from the start of the tail, and one from each copy of the tail that allows the turn.
     degrees = graph.degrees.astype(np.int64)[heads[copied]]
     into = np.repeat(copied, degrees)
     shift = np.arange(len(into)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
@@ -337,7 +337,7 @@ def with_turns(
     order = np.argsort(keys)
 
     def places(turns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the positions of these turns, none of them at a closed vertex."""
+        """Return the positions of these turns, none of which is at a closed vertex."""
         found: NDArray[np.int64] = order[
             np.searchsorted(keys, turns[:, 0] * m + turns[:, 1], sorter=order)
         ]
@@ -345,18 +345,18 @@ def with_turns(
 
     allowed[places(banned[~shut[heads[banned[:, 0]]]])] = False
     open_ = ~shut[heads[priced[:, 0]]]
-    extra[places(priced[open_])] = added[open_]  # the last cost of a repeated turn counts
+    extra[places(priced[open_])] = added[open_]  # of a repeated turn the last cost is used
     ends = np.arange(n, dtype=np.int64)
     into, out, onward = into[allowed], out[allowed], extra[allowed]
     goal = np.where(copy >= 0, copy, heads)  # head of each edge
-    # Links first: of a link and a parallel loop of weight 0 at a closed vertex, the link counts.
+    # Links come first, to precede a parallel loop of weight 0 at a closed vertex.
     tail = np.concatenate([starts[at], copy[copied], starts[tails], copy[into]])
     head = np.concatenate([at, heads[copied], goal, goal[out]])
     links = np.full(len(at) + len(copied), -1)
     edges = np.concatenate([links, np.arange(m), out])
     extra = np.zeros(len(edges), dtype=extra.dtype)
     extra[len(links) + m :] = onward
-    order = np.argsort(tail, kind="stable")  # as the rows of the graph will be
+    order = np.argsort(tail, kind="stable")  # the order of the graph's rows
     vertices = np.concatenate([ends, at, heads[copied]])
     turns = TurnGraph(graph, graph, starts, ends, vertices, edges[order], extra[order])
     weights = turns.searched_weights(graph.effective_weights.astype(extra.dtype, copy=False))
@@ -369,7 +369,7 @@ def with_turns(
 def _pairs(
     graph: Graph, turns: list[Any], tails: NDArray[np.int64], heads: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs of edges of some turns, and the index of each turn in the list."""
+    """Return the pairs of edges of some turns, and the index of each pair's turn in the list."""
     if {type(turn) for turn in turns} == {tuple} and {len(turn) for turn in turns} == {2}:
         ends = np.fromiter((e for turn in turns for e in turn), dtype=object, count=2 * len(turns))
         if {type(e) for e in ends} == {int}:
@@ -419,8 +419,8 @@ def _check_cost(graph: Graph, given: Any, cost: Any) -> None:
     number = isinstance(cost, (int, float, np.number)) and not isinstance(cost, bool)
     if not number or not 0 <= cost < np.inf:
         raise GraphError(
-            f"the cost of turn {quoted(given)} is {quoted(cost)}: give a number of at least 0; "
-            "forbidden= takes turns that are not allowed"
+            f"the cost of turn {quoted(given)} is {quoted(cost)}: give a number of at least 0, "
+            "and turns that are not allowed in forbidden="
         )
     if graph.weight_dtype.kind == "i" and int(cost) != cost:
         raise GraphError(
@@ -430,7 +430,7 @@ def _check_cost(graph: Graph, given: Any, cost: Any) -> None:
 
 
 def _checked_costs(graph: Graph, costs: Mapping[Any, Any]) -> NDArray[Any]:
-    """Return the costs as an array, after checking each of them."""
+    """Check the costs, and return them as an array."""
     for turn, cost in costs.items():
         _check_cost(graph, turn, cost)
     if graph.weight_dtype.kind == "i":
@@ -439,7 +439,7 @@ def _checked_costs(graph: Graph, costs: Mapping[Any, Any]) -> NDArray[Any]:
 
 
 def _cost_dtype(graph: Graph, costs: NDArray[Any]) -> Any:
-    """Return the dtype of the weights, or 64 bits if a cost does not fit it."""
+    """Return the dtype of the weights, or its 64-bit form if a cost does not fit."""
     dtype = graph.weight_dtype
     most = int(costs.max(initial=0)) if dtype.kind == "i" else 0
     if dtype.kind == "i" and most + graph.max_weight > np.iinfo(dtype).max - 1:

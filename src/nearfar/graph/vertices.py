@@ -1,4 +1,4 @@
-"""Vertices by name and by index: names in arguments and answers, indices in searches."""
+"""Names of vertices, used in arguments and answers, and their indices, used in searches."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Vertices:
             ...
 
     vertex_names: NDArray[Any] | range | None
-    # : Names of the vertices if they are consecutive numbers: their indices, or a range of
-    # : names. None for a table of names.
+    #: Names of the vertices if they are consecutive numbers: the indices, or a range of names.
+    #: None for an array of names.
     vertex_numbers: range | None
 
     def _name(self, names: ArrayLike | range | None, copy: bool) -> None:
-        """Set the names, None for the indices; consecutive numbers stay a range."""
+        """Set the names; None means the indices, and consecutive numbers remain a range."""
         n = self.n_vertices
         if names is None:
             self.vertex_names, self.vertex_numbers = None, range(n)
@@ -64,22 +64,22 @@ class Vertices:
         Parameters
         ----------
         vertex : int or name, or a list, tuple, set, range or array of them
-            A tuple that is a name is one vertex.
+            Vertex or vertices; a tuple that is a name is one vertex.
         what : str or None
-            Role of the single vertex, for the message; None allows several.
+            Role of a single vertex, for error messages; None allows several vertices.
 
         Returns
         -------
         int, or int64 array
-            An array for several vertices. O(1) each if names are consecutive numbers or absent;
-            else a table of names is built on first use.
+            Index, or array of indices for several vertices. O(1) per vertex; unless names are
+            consecutive numbers or absent, a dictionary of names is built on first use.
 
         Raises
         ------
         VertexError
             If there is no such vertex; the message names the first one.
         """
-        if type(vertex) is int:  # the usual case, in the time of a query
+        if type(vertex) is int:  # fast path, since a query takes only microseconds
             numbers = self.vertex_numbers
             if numbers is not None and vertex in numbers:
                 return vertex - numbers.start
@@ -104,8 +104,8 @@ class Vertices:
                 ) from None
             if index < 0:
                 raise VertexError(
-                    f"{what} {quoted(vertex)} is the name of several vertices: give each its own, "
-                    "or take graph.without_names()"
+                    f"{what} {quoted(vertex)} is the name of several vertices: make names "
+                    "distinct, or use graph.without_names()"
                 )
             return index
         if isinstance(vertex, (bool, np.bool_)) or not isinstance(vertex, (int, np.integer)):
@@ -121,7 +121,7 @@ class Vertices:
 
     @cached_property
     def _index_by_name(self) -> dict[Any, int]:
-        """Indices by name; -1 for a name of several vertices."""
+        """Dict from names to indices; -1 for a name of several vertices."""
         names: list[Any] = self.vertex_names.tolist()  # type: ignore[union-attr]
         found = {name: i for i, name in enumerate(names)}
         if len(found) < len(names):
@@ -131,14 +131,14 @@ class Vertices:
         return found
 
     def _check_distinct_names(self, what: str) -> None:
-        """Refuse a conversion that identifies vertices by name, if names repeat."""
+        """Refuse a conversion that identifies vertices by name if names repeat."""
         if self.vertex_numbers is not None:
             return
         for name, at in self._index_by_name.items():
             if at < 0:
                 raise GraphError(
-                    f"{quoted(name)} is the name of several vertices, of which {what} makes one: "
-                    "give each its own, or take graph.without_names()"
+                    f"{quoted(name)} is the name of several vertices, which {what} would merge: "
+                    "make names distinct, or use graph.without_names()"
                 )
 
     def indices_of(self, vertices: Iterable[Any], what: str = "vertex") -> NDArray[np.int64]:
@@ -148,12 +148,12 @@ class Vertices:
         ----------
         vertices : iterable or one-dimensional array of int or names, or one vertex
         what : str
-            Their role, for the message.
+            Role of the vertices, for error messages.
 
         Returns
         -------
         int64 array
-            Indices in the given order, by one vectorised pass for numbers.
+            Indices in the given order, computed in one vectorised pass for numbers.
 
         Raises
         ------
@@ -164,17 +164,17 @@ class Vertices:
         if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
             given = [given]
         if not isinstance(given, np.ndarray):
-            # As objects: an array of 1 and "a" would hold two strings.
+            # As objects, since NumPy would convert 1 and "a" to two strings.
             given = given if isinstance(given, range) else list(given)
             if isinstance(given, range) or all(type(v) is int for v in given):
-                given = np.array(given)  # of objects still, if one does not fit 64 bits
+                given = np.array(given)  # still objects if one does not fit 64 bits
         if isinstance(given, np.ndarray):
             if given.ndim != 1:
                 raise VertexError(f"{what} has {given.ndim} dimensions: give one vertex or a list")
             numbers = self.vertex_numbers
             if numbers is not None and (given.dtype.kind in "iu" or not given.size):
                 places = given.astype(np.int64) - numbers.start
-                wrong = places.view(np.uint64) >= len(numbers)  # negative ones wrap to huge ones
+                wrong = places.view(np.uint64) >= len(numbers)  # negative indices wrap to huge ones
                 if wrong.any():
                     self._index_of(int(given[wrong][0]), what)
                 return places
@@ -197,7 +197,8 @@ class Vertices:
         Returns
         -------
         object, or array
-            The index itself if there are no names; an array for several.
+            Name, or array of names for several vertices; the index itself if the graph has no
+            names.
         """
         if isinstance(index, (int, np.integer)):
             if self.vertex_numbers is not None:

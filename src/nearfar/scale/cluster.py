@@ -1,4 +1,4 @@
-"""Connection to a cluster: its address, its workers, and whether they can serve."""
+"""Connection to a Dask cluster, and checks of its workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import nearfar
 from nearfar.errors import ClusterError, MissingDependencyError, listed, quoted
 
-_WAIT = 10  # seconds for a scheduler to answer
+_WAIT = 10  # seconds to wait for the scheduler
 _VERSION = (
     "__import__('nearfar').__version__"
     " if __import__('importlib.util').util.find_spec('nearfar') else None"
@@ -22,8 +22,8 @@ _VERSION = (
 class Workers:
     """Resources of all workers."""
 
-    threads: int  # number of blocks that they solve at a time
-    memory: int  # bytes that one block may take on the worker with the least memory
+    threads: int  # number of blocks that all workers solve at a time
+    memory: int  # bytes available to one block on the worker with the least memory
 
 
 def connect(address: str, timeout: float = _WAIT) -> Any:
@@ -32,9 +32,9 @@ def connect(address: str, timeout: float = _WAIT) -> Any:
     Parameters
     ----------
     address : str
-        Address such as ``"tcp://10.0.0.1:8786"``, as the scheduler prints it.
+        Address printed by the scheduler, such as ``"tcp://10.0.0.1:8786"``.
     timeout : float
-        Seconds to wait for an answer.
+        Seconds to wait for the scheduler.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def connect(address: str, timeout: float = _WAIT) -> Any:
     Raises
     ------
     ClusterError
-        If it is not an address, or no scheduler answers at it.
+        If ``address`` is not an address, or no scheduler responds at it.
     MissingDependencyError
         Without Dask.
     """
@@ -51,17 +51,17 @@ def connect(address: str, timeout: float = _WAIT) -> Any:
         from distributed import Client
     except ImportError:
         raise MissingDependencyError("a cluster needs Dask: pip install 'nearfar[dask]'") from None
-    if not re.search(r"://.|.:\d+$", address):  # Dask would wait for it, and stumble at the end
+    if not re.search(r"://.|.:\d+$", address):  # Dask would wait, then fail obscurely
         raise ClusterError(
-            f"{quoted(address)} is not the address of a cluster: give it as the scheduler prints "
-            "it, such as tcp://10.0.0.1:8786"
+            f"{quoted(address)} is not the address of a cluster: give the address that the "
+            "scheduler prints, such as tcp://10.0.0.1:8786"
         )
     try:
         return Client(address, timeout=timeout, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise ClusterError(
-            f"no cluster answers at {address}: start one there with `dask scheduler` and "
-            "`dask worker`, or give the address that its scheduler prints"
+            f"no cluster answers at {address}: start one with `dask scheduler` and `dask worker`, "
+            "or give the address that its scheduler prints"
         ) from error
 
 
@@ -84,28 +84,28 @@ def connected(client: Any) -> Iterator[Any]:
 
 
 def check_workers(client: Any, resources: dict[str, float] | None = None) -> Workers:
-    """Check that workers can serve this client; those with the resources, where blocks need any."""
-    # Sent as text, which a worker without the package, or with another Python, can run, too. A
-    # worker that has just gone is none of the run's.
-    told: dict[str, str | None] = client.run(eval, _VERSION, on_error="ignore")
+    """Check the workers and return their resources; only those with ``resources`` are counted."""
+    # Sent as text, which also runs on workers without nearfar or with another Python version.
+    # Workers that have just disconnected are ignored.
+    versions: dict[str, str | None] = client.run(eval, _VERSION, on_error="ignore")
     known = client.scheduler_info(n_workers=-1)["workers"]
-    found = {at: there for at, there in told.items() if at in known}
+    found = {at: version for at, version in versions.items() if at in known}
     if not found:
         raise ClusterError(
             f"the cluster at {client.scheduler.address} has no workers: start some with "
             "`dask worker`"
         )
-    without = sorted(worker for worker, there in found.items() if there is None)
+    without = sorted(worker for worker, version in found.items() if version is None)
     if without:
         raise ClusterError(
-            f"nearfar is not installed on {_workers(without)}: pip install "
-            f"'nearfar[dask]=={nearfar.__version__}' there"
+            f"nearfar is not installed on {_workers(without)}: run pip install "
+            f"'nearfar[dask]=={nearfar.__version__}' on each"
         )
-    others = sorted(worker for worker, there in found.items() if there != nearfar.__version__)
+    others = sorted(worker for worker, version in found.items() if version != nearfar.__version__)
     if others:
         raise ClusterError(
-            f"nearfar is {found[others[0]]} on {_workers(others)} and {nearfar.__version__} here: "
-            "install one version everywhere"
+            f"nearfar is {found[others[0]]} on {_workers(others)}, but {nearfar.__version__} on "
+            "the client: install the same version everywhere"
         )
     wanted = resources or {}
     serving = [
@@ -116,8 +116,8 @@ def check_workers(client: Any, resources: dict[str, float] | None = None) -> Wor
     if not serving:
         flags = " ".join(f"{name}={much:g}" for name, much in wanted.items())
         raise ClusterError(
-            f"no worker has the resources that a block takes: start some with `dask worker "
-            f'--resources "{flags}"`, or leave resources= out'
+            f"no worker has the resources that a block needs: start some with `dask worker "
+            f'--resources "{flags}"`, or leave out resources='
         )
     memory = min(int(w["memory_limit"]) // max(int(w["nthreads"]), 1) for w in serving)
     return Workers(sum(int(w["nthreads"]) for w in serving), memory or 1 << 32)

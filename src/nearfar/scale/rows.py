@@ -1,4 +1,4 @@
-"""Client of a cluster: distances from many sources."""
+"""Distances from many sources on a cluster: the client's side."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from nearfar.solve.rows.reductions import ReducingSink, Reduction
 from nearfar.solve.steps.request import as_graph, check_stats, make_request, vertex_indices
 
 _CHUNK = 1 << 28  # bytes of a block of rows, at most
-_SAVE = 2.0  # seconds between two manifests
-_AHEAD = 3  # blocks that wait at the cluster per thread
+_SAVE = 2.0  # seconds between two writes of the manifest
+_AHEAD = 3  # blocks queued at the cluster per thread
 
 
 @dataclass
 class _Plan:
-    """Content of a file, as its manifest records it."""
+    """Content of a file, as recorded in its manifest."""
 
     graph: Graph
     rows: NDArray[np.int64]
@@ -82,26 +82,26 @@ def distances(
     client : distributed.Client or str
         Client, or the scheduler's address.
     graph : graph_like or path
-        Sent to each worker once. A path is opened by each worker, which maps a native container;
-        ``.nfp`` is a prepared graph.
+        Graph that is sent to each worker once, or the path of a file that each worker opens (native
+        files are memory-mapped). ``.nfp`` files contain a prepared graph.
     sources, targets, reduce, limit, method, device, devices
-        As for :func:`nearfar.distances`. A worker with a GPU serves one block at a time with it.
+        As for :func:`nearfar.distances`. A worker with a GPU solves one block at a time on it.
     out : path or None
-        A Zarr folder, ``"rows.zarr"``, where every worker sees it. The same call after an
-        interruption resumes after the finished blocks.
+        Zarr folder such as ``"rows.zarr"`` on a file system that all workers share. The same call
+        after an interruption keeps the finished blocks.
     threads : int or None
-        CPU threads per block. None is 1, or with a GPU all of the worker's.
+        CPU threads per block. None means 1, or all threads of a worker with a GPU.
     block : int or None
-        Rows per block; None makes blocks that take about ``seconds``.
+        Rows per block; None chooses blocks that take about ``seconds``.
     seconds : float
-        Intended time of a block, which is lost when a worker is killed.
+        Intended time per block, which is lost if a worker is killed.
     resources : dict or None
-        Dask's worker resources that a block takes, such as ``{"GPU": 1}``.
+        Dask worker resources that a block needs, such as ``{"GPU": 1}``.
     stats : dict or None
-        Filled with ``seconds``, ``blocks``, ``kept`` (blocks of an earlier run),
+        Dict to be filled with ``seconds``, ``blocks``, ``kept`` (blocks of an earlier run),
         ``rows_per_block`` and ``engines``.
     progress : callable or None
-        Called with the numbers of finished rows and of all rows.
+        Function called with the number of finished rows and of all rows.
     **options
         Options of the variant.
 
@@ -112,23 +112,24 @@ def distances(
     Raises
     ------
     ClusterError
-        If no cluster answers, a worker lacks nearfar or has another version, cannot read the file
-        or see ``out``, none has ``resources``, or all that held the graph are gone. Finished
-        blocks stay.
+        If no cluster responds, no worker has ``resources``, or all workers that held the graph are
+        gone; if a worker lacks nearfar or has another version, or cannot access the file or
+        ``out``. Finished blocks are kept.
     OptionError
-        Without ``out`` and ``reduce`` or with both, for another ending than ``.zarr``, and when
-        ``out`` holds another run or another run writes to it.
+        If neither or both of ``out`` and ``reduce`` are given, for a suffix other than ``.zarr``,
+        or if ``out`` contains another run or is being written by another run.
     VertexError, NegativeWeightError, NegativeCycleError, VariantUnavailable, DistanceOverflowError
         As for :func:`nearfar.distances`.
 
     Notes
     -----
-    The rows have the bits of one machine. The blocks of a worker that is killed go to others.
+    The rows have the same bits as on one machine. If a worker is killed, its blocks are solved by
+    other workers.
     """
     if (out is None) == (reduce is None):
         raise OptionError(
             f"give {keyword('out', 'rows.zarr')} for the rows, or {keyword('reduce', ...)} for a "
-            "few numbers of each"
+            "few numbers per row"
         )
     if out is not None and not os.fspath(out).endswith(".zarr"):
         raise OptionError(f"{keyword('out')} is {quoted(os.fspath(out))}: a cluster writes .zarr")
@@ -173,7 +174,7 @@ def _indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
 
 
 class _ClusterRun:
-    """Run of blocks on the workers."""
+    """Run of all blocks on the workers."""
 
     def __init__(
         self, client: Any, plan: _Plan, given: Given, job: Job, resources: dict[str, float] | None
@@ -186,18 +187,18 @@ class _ClusterRun:
         )
         self.most = max(1, min(_CHUNK, self.workers.memory // 8) // width)
         path = given.graph if isinstance(given.graph, str) else None
-        # Every worker gets large objects once, and from another worker if it joins later.
+        # Each worker receives large objects once; workers that join later get them from others.
         self.given = client.scatter(given, broadcast=path is None, hash=False)
         self.stats: dict[str, Any] = {"blocks": 0, "kept": 0, "engines": {}}
 
     def _submit(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Return a task, which another worker repeats if its worker is killed."""
+        """Submit a task, which another worker repeats if its worker is killed."""
         return self.client.submit(
             work, self.given, self.job, *arguments, pure=False, resources=self.resources
         )
 
     def _size(self, seconds: float) -> int:
-        """Return rows per block that take the wanted time, with some blocks for every thread."""
+        """Return rows per block for the intended time, with several blocks per thread."""
         k = max(len(self.plan.rows), 1)
         with self._words():
             speed = float(self._submit(measure, self.plan.rows[: self.most]).result())
@@ -205,24 +206,24 @@ class _ClusterRun:
         return int(max(1, min(speed * seconds, self.most, even)))
 
     def reduced(self, sink: ReducingSink, seconds: float, progress: Any) -> Any:
-        """Return the numbers of every row."""
+        """Solve all blocks and return the reduction of the rows."""
         self.plan.block = self.plan.block or self._size(seconds)
         for made in self._blocks({}, progress):
             sink.blocks[made.number] = [made.figures]
         return sink.finish()
 
     def written(self, path: Path, seconds: float, progress: Any) -> Any:
-        """Return the Zarr array that the workers wrote, after its manifest names every block."""
+        """Solve all blocks, and return the Zarr array once its manifest lists every block."""
         notes = Path(f"{path}.blocks")
         if not self.plan.block and not path.exists():
             self.plan.block = self._size(seconds)
         sink = FileSink(os.fspath(path), self.plan)
         token = notes / f"run-{uuid.uuid4().hex}"
         try:
-            self.plan.block = self.plan.block or 1  # of the manifest, where there is one
+            self.plan.block = self.plan.block or 1  # from the manifest, if there is one
             named = sink.open(self.plan.shape, self.plan.graph.weight_dtype)
             notes.mkdir(exist_ok=True)
-            for old in notes.glob("run-*"):  # left by clients that were killed
+            for old in notes.glob("run-*"):  # tokens of clients that were killed
                 old.unlink(missing_ok=True)
             token.touch()
             said = json.dumps([sink.identity, self.plan.block])
@@ -247,7 +248,7 @@ class _ClusterRun:
             sink.close()
 
     def _blocks(self, named: dict[int, int], progress: Any) -> Iterator[Made]:
-        """Yield the workers' results of each block, as they finish."""
+        """Yield the result of each block when it finishes."""
         from distributed import as_completed
 
         count, block = len(self.plan.rows), self.plan.block
@@ -287,7 +288,7 @@ class _ClusterRun:
 
     @contextlib.contextmanager
     def _words(self) -> Iterator[None]:
-        """Convert Dask's own errors to one sentence."""
+        """Convert Dask's errors to errors with one sentence."""
         from distributed import KilledWorker
         from distributed.comm import CommClosedError
 
@@ -295,13 +296,12 @@ class _ClusterRun:
             yield
         except KilledWorker as error:
             raise ClusterError(
-                f"a block ended {error.allowed_failures + 1} workers, the last "
-                f"{error.last_worker.address}: give them more memory, or {keyword('block', ...)} "
-                "fewer rows; "
-                "finished blocks are kept"
+                "workers ended while solving the same block (attempts: "
+                f"{error.allowed_failures + 1}, last worker: {error.last_worker.address}): give "
+                f"them more memory, or {keyword('block', ...)} fewer rows; finished blocks are kept"
             ) from error
         except (CancelledError, CommClosedError) as error:
             raise ClusterError(
                 "the cluster has lost the graph or this client: repeat the call with workers that "
-                "last, finished blocks are kept"
+                "keep running; finished blocks are kept"
             ) from error

@@ -1,9 +1,9 @@
-"""Work on a cluster's workers: solve a block of rows, write it, and record its completion.
+"""Work of a cluster's workers: solve a block of rows, write it, and record its completion.
 
 A chunk is written atomically, followed by its note: a small file next to the data with the CRC-32
 of the block and a digest of the request. A block whose note has the right digest and checksum is
-finished, regardless of the worker or run that wrote it, and is not solved again. Before writing a
-chunk, a worker checks for the token of the client's run: without it the folder is not the client's,
+finished, whichever worker or run wrote it, and is not solved again. Before writing a chunk, a
+worker checks for the token of the client's run. If it is missing, the folder is not the client's,
 or the client has ended and another run may own the folder.
 """
 
@@ -32,33 +32,33 @@ from nearfar.solve.rows.row_files import ZarrRows
 from nearfar.system.devices import runtime
 from nearfar.system.output import replacing
 
-_LONG = 0.25  # seconds that a measurement of speed takes at least
+_LONG = 0.25  # seconds for a measurement of speed, at least
 
 _opening = threading.Lock()
-_solving = threading.Lock()  # of a process with a GPU, which serves one block at a time
+_solving = threading.Lock()  # a process with a GPU solves one block at a time
 
 
 @dataclass(frozen=True)
 class Given:
-    """Inputs of every block, sent once to each worker."""
+    """Inputs common to all blocks, sent once to each worker."""
 
-    graph: Graph | str  # graph, or the file that each worker reads it from
+    graph: Graph | str  # graph, or the file from which each worker reads it
     digest: str  # digest of the graph
     columns: NDArray[np.int64] | None  # vertex indices of the targets
 
     def opened(self) -> Graph:
-        """Return the graph without names, which the client restores in answers."""
+        """Return the graph without names, which the client restores in the answer."""
         if isinstance(self.graph, Graph):
             return self.graph.without_names()
-        with _opening:  # two threads of a worker would both read it
+        with _opening:  # so that only one thread of a worker reads the file
             return _read(self.graph, self.digest).without_names()
 
 
 @dataclass(frozen=True)
 class Job:
-    """Small settings that the blocks of a run share."""
+    """Small settings common to the blocks of a run."""
 
-    call: dict[str, Any]  # keywords of nearfar.distances besides sources and targets
+    call: dict[str, Any]  # keywords of nearfar.distances other than sources and targets
     request: str = ""  # digest of the request
     path: str = ""  # Zarr folder; empty for a reduction
     token: str = ""  # file that exists during the client's run
@@ -70,7 +70,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Made:
-    """Result of a block: its checksum or figures, and whether it was finished before."""
+    """Result of a block: its checksum or partial results, and whether it was already finished."""
 
     number: int
     checksum: int = 0
@@ -81,7 +81,7 @@ class Made:
 
 
 def open_graph(path: str) -> Graph:
-    """Return a graph, or a prepared one, from a file of its name."""
+    """Read a graph, or a prepared graph from an ``.nfp`` file."""
     return load(path) if path.endswith(".nfp") else read(path)
 
 
@@ -92,13 +92,13 @@ def _read(path: str, digest: str) -> Graph:
     except (OSError, NearfarError) as error:
         said = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise ClusterError(
-            f"worker {_name()} cannot read {path}: {said}; put it where every machine sees it, or "
-            "give the graph itself"
+            f"worker {_name()} cannot read {path}: {said}; use a file system that all machines "
+            "share, or give the graph itself"
         ) from error
     if graph.digest() != digest:
         raise ClusterError(
-            f"worker {_name()} reads another graph from {path} than the client: give every machine "
-            "the same file"
+            f"worker {_name()} reads a different graph from {path} than the client: provide the "
+            "same file on all machines"
         )
     return graph
 
@@ -110,7 +110,7 @@ def _name() -> str:
 
 
 def _solved(given: Given, job: Job, rows: NDArray[np.int64]) -> tuple[Any, str]:
-    """Return rows or reductions, and the method; a block uses all of a process with a GPU."""
+    """Return rows or their reduction, and the method; blocks on a GPU are solved one by one."""
     graph = given.opened()
     stats: dict[str, Any] = {}
     call = {**job.call, "memory": job.memory, "stats": stats}
@@ -132,7 +132,7 @@ def _threads() -> int:
 
 
 def measure(given: Given, job: Job, rows: NDArray[np.int64]) -> float:
-    """Measure rows per second of this worker, on as many as take a quarter of a second."""
+    """Measure rows per second of this worker, on rows that take at least a quarter of a second."""
     count = min(1, len(rows))
     while True:
         began = time.perf_counter()
@@ -146,7 +146,7 @@ def measure(given: Given, job: Job, rows: NDArray[np.int64]) -> float:
 def solve_block(
     given: Given, job: Job, number: int, rows: NDArray[np.int64], named: int | None
 ) -> Made:
-    """Solve a block of rows and write it, unless it is finished already."""
+    """Solve a block of rows and write it, unless it is already finished."""
     began = time.perf_counter()
     if not job.path:
         figures, engine = _solved(given, job, rows)
@@ -157,7 +157,9 @@ def solve_block(
     data.join()
     noted = _noted(note, job.request)
     if noted is not None or named is not None:
-        with contextlib.suppress(Exception):  # whatever a library says of a damaged chunk
+        with contextlib.suppress(
+            Exception
+        ):  # libraries raise errors of many types for damaged chunks
             found = checksum(data.read(number, first, len(rows)))
             if found in (noted, named):
                 return Made(number, found, None, True)
@@ -166,7 +168,7 @@ def solve_block(
         raise DistanceOverflowError(
             f"a distance does not fit {job.dtype}: convert the weights to {answer.dtype} first"
         )
-    _check_folder(job)  # the client may have gone meanwhile
+    _check_folder(job)  # the client may have ended in the meantime
     data.write(number, first, answer)
     found = checksum(answer)
     with replacing(note) as place:
@@ -175,7 +177,7 @@ def solve_block(
 
 
 def _noted(note: Path, request: str) -> int | None:
-    """Return the checksum that a note of this request gives."""
+    """Return the checksum in the note of a block, if it is of this request, or None."""
     try:
         said = json.loads(note.read_text(encoding="utf-8"))
         return int(said["checksum"]) if said["request"] == request else None
@@ -186,6 +188,6 @@ def _noted(note: Path, request: str) -> int | None:
 def _check_folder(job: Job) -> None:
     if not os.path.exists(job.token):
         raise ClusterError(
-            f"worker {_name()} does not see the client's run in {job.path}: put it where every "
-            "machine sees it"
+            f"worker {_name()} does not see the client's run in {job.path}: use a file system that "
+            "all machines share"
         )

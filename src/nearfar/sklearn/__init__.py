@@ -1,8 +1,9 @@
-"""Distances along a neighbourhood graph for scikit-learn: Isomap, and the nearest by geodesics.
+"""Estimators for scikit-learn with distances along a neighbourhood graph: Isomap, and nearest.
 
 The estimators follow scikit-learn's conventions: parameters in the constructor, ``fit``,
-``transform``, pipelines, cloning and grid search. Both take ``landmarks``: distances from some
-samples replace those from all, so a hundred thousand samples take seconds and megabytes.
+``transform``, pipelines, cloning and grid search. Both have a parameter ``landmarks``: distances
+from some samples replace those from all, so that a hundred thousand samples take seconds and
+megabytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Estimators: a neighbourhood graph by scikit-learn, and distances along it by nearfar."""
+"""Estimators with a neighbourhood graph from scikit-learn and distances along it from nearfar."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of both estimators: neighbours of the samples, and the graph that joins them."""
+    """Base of both estimators: neighbours of the samples, and the graph that connects them."""
 
     n_neighbors: int
     metric: str
@@ -35,7 +35,7 @@ class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     device: str
 
     def _fit_graph(self, X: Any) -> Graph:
-        """Find the neighbours of every sample and join them in both directions."""
+        """Find the neighbours of each sample, and connect them in both directions."""
         X = validate_data(self, X, dtype=np.float64)
         n = len(X)
         if self.threads is not None:
@@ -66,11 +66,11 @@ class _Geodesic(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if given.ndim != 1 or given.dtype.kind not in "iu" or not len(given):
             raise OptionError(f"landmarks is {quoted(wanted)}: give a number, or sample positions")
         if given.min() < 0 or given.max() >= n or len(np.unique(given)) < len(given):
-            raise OptionError(f"landmarks must be different positions from 0 to {n - 1}")
+            raise OptionError(f"landmarks must be distinct positions from 0 to {n - 1}")
         return given.astype(np.int64)
 
     def _to_landmarks(self, X: Any) -> NDArray[np.float64]:
-        """Return distances of new samples to the landmarks, through their nearest neighbours."""
+        """Return distances of new samples to the landmarks, via their nearest neighbours."""
         X = validate_data(self, X, dtype=np.float64, reset=False)
         steps, neighbours = self.nbrs_.kneighbors(X)
         found = np.empty((len(X), self.distances_.shape[1]))
@@ -83,26 +83,27 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
     """Embedding whose Euclidean distances approximate those along the neighbourhood graph.
 
     Without landmarks the embedding is that of :class:`sklearn.manifold.Isomap`. With landmarks it
-    is Landmark Isomap (de Silva and Tenenbaum, 2003): distances from ``landmarks`` samples place
-    these by classical scaling and the others by triangulation, in time and memory proportional to
-    the landmarks instead of the samples.
+    is Landmark Isomap (de Silva and Tenenbaum, 2003): the landmarks are placed by classical scaling
+    and the other samples by triangulation, so that time and memory per sample are proportional to
+    the number of landmarks instead of the number of samples.
 
     Parameters
     ----------
     n_neighbors : int
-        Number of neighbours of each sample, without itself.
+        Number of neighbours of each sample, excluding itself.
     n_components : int
         Dimensions of the embedding.
     landmarks : int, array of int, or None
-        Number of random samples, or their positions. None means all samples.
+        Number of landmarks, drawn at random from the samples, or their positions. None means all
+        samples.
     metric : str
         Metric of the neighbours, as for :class:`sklearn.neighbors.NearestNeighbors`.
     threads : int or None
-        CPU workers; None uses all cores for distances and one for neighbours.
+        CPU workers; None uses all cores for distances and one core for neighbours.
     device : {"auto", "cpu", "cuda", "gpu"}
         As for :func:`nearfar.distances`.
     random_state : int, RandomState or None
-        Draws the landmarks.
+        Random state for drawing the landmarks.
 
     Attributes
     ----------
@@ -110,7 +111,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
     landmarks_ : int64 array
         Positions of the landmarks.
     distances_ : float64 array, shape (n_samples, n_landmarks)
-        Along the graph.
+        Distances along the graph.
     kernel_pca_ : sklearn.decomposition.KernelPCA
         Kernel PCA of the landmarks.
 
@@ -169,8 +170,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
         self.distances_ = np.ascontiguousarray(found.T)
         if np.isinf(self.distances_).any():
             raise GraphError(
-                f"the graph of {self.n_neighbors} neighbours falls into parts with no distance "
-                "between them: raise n_neighbors"
+                f"the graph of {self.n_neighbors} neighbours is not connected: increase n_neighbors"
             )
         kernel = -0.5 * self.distances_[self.landmarks_] ** 2
         self.kernel_pca_ = KernelPCA(
@@ -196,7 +196,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
         return found
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Place further samples by their neighbours among those that were fitted.
+        """Embed new samples by their neighbours among the fitted samples.
 
         Parameters
         ----------
@@ -215,33 +215,33 @@ class GeodesicKNeighborsTransformer(_Geodesic):
     """Nearest samples along the neighbourhood graph, as a sparse matrix of distances.
 
     It replaces :class:`sklearn.neighbors.KNeighborsTransformer` before an estimator with
-    ``metric="precomputed"``, which then uses geodesic instead of straight-line distances.
+    ``metric="precomputed"``, which then uses distances along the graph instead of straight lines.
 
     Parameters
     ----------
     n_neighbors : int
-        Neighbours that the graph joins.
+        Number of neighbours to which the graph connects each sample.
     n_nearest : int
-        Nearest samples along the graph that each row holds, the sample itself among those that
-        were fitted.
+        Number of nearest samples along the graph per row, including the sample itself if it was
+        fitted.
     landmarks : int, array of int, or None
-        Samples that can be among the nearest, such as those with a label. None means all samples.
+        Samples that can be among the nearest, such as labelled ones. None means all samples.
     metric, threads, device, random_state
         As for :class:`Isomap`.
 
     Attributes
     ----------
     landmarks_ : int64 array
-        Positions of the samples that can be among the nearest, all of them by default.
+        Positions of the samples that can be among the nearest; by default all samples.
     nearest_ : int64 array, shape (n_samples, n_nearest)
-        The nearest of these for each sample, nearest first, -1 where fewer are reached.
-    nearest_distances_ : float64 array of that shape
-        Their distances along the graph, inf where fewer are reached.
+        Nearest landmarks of each sample, nearest first, padded with -1.
+    nearest_distances_ : float64 array of the same shape
+        Distances along the graph, padded with inf.
 
     Notes
     -----
-    One search that settles every sample ``n_nearest`` times: time and memory grow with the samples
-    times ``n_nearest``.
+    One search settles every sample ``n_nearest`` times: time and memory are proportional to the
+    number of samples times ``n_nearest``.
     """
 
     def __init__(
@@ -264,7 +264,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> GeodesicKNeighborsTransformer:
-        """Join the samples and measure along the graph.
+        """Connect the samples and compute distances along the graph.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         Raises
         ------
         OptionError
-            For more neighbours, landmarks or nearest samples than there are.
+            For more neighbours, landmarks or nearest samples than there are samples.
         """
         graph = self._fit_graph(X)
         self.landmarks_ = self._landmarks(graph.n_vertices, self.landmarks, self.random_state)
@@ -294,7 +294,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit, and return the nearest of the samples themselves; see :meth:`transform`.
+        """Fit the samples and return their nearest samples; see :meth:`transform`.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         return self._sparse(self.nearest_, self.nearest_distances_)
 
     def transform(self, X: Any) -> Any:
-        """Return the nearest fitted samples of further ones.
+        """Return the nearest fitted samples of new samples.
 
         Parameters
         ----------
@@ -318,8 +318,8 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         Returns
         -------
         scipy.sparse.csr_matrix, shape (n_samples, n_samples_fit)
-            Distances of the ``n_nearest`` samples of each row, nearest first; fewer where fewer
-            are reached.
+            Distances to the ``n_nearest`` samples per row, nearest first, or fewer if fewer are
+            reached.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
@@ -327,7 +327,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         places = np.full((len(X), self.n_nearest), -1)
         values = np.full((len(X), self.n_nearest), np.inf)
         for at in range(len(X)):
-            # A vertex not among a neighbour's nearest is not among those of vertices behind it.
+            # A vertex that is not among a neighbour's nearest cannot be nearest via this neighbour.
             theirs = self.nearest_[neighbours[at]].ravel()
             lengths = (steps[at][:, None] + self.nearest_distances_[neighbours[at]]).ravel()
             order = np.lexsort((theirs, lengths))

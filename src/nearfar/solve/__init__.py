@@ -1,4 +1,4 @@
-"""Solve a request in steps: check, choose, run, widen, mask and finish, for one source or many."""
+"""Solving of requests for one or many sources: check, choose, run, widen, mask and finish."""
 
 from __future__ import annotations
 

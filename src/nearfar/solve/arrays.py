@@ -1,4 +1,4 @@
-"""Operations on arrays of the host or of a device, one implementation of each for both."""
+"""Operations on arrays, each with one implementation for the host and the device."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
 
-_FEW = 16  # entries: a few small copies from a device are faster than one large copy
-_REPEATED = 1 << 26  # bytes of rows that are repeated at a time
+_FEW = 16  # entries up to which single copies from a device are faster than one large copy
+_REPEATED = 1 << 26  # bytes of rows copied at a time
 
 
 def external_names(graph: Graph, places: Any) -> Any:
-    """Return external names of vertices and None for -1, on the host; indices if unnamed.
+    """Return external names on the host, with None for -1; indices if vertices have no names.
 
-    The array has the dtype of the names where none is missing.
+    The array has the dtype of the names if none is missing.
     """
     if graph.vertex_names is None:
         return places
@@ -37,15 +37,15 @@ def external_names(graph: Graph, places: Any) -> Any:
 
 
 def mask_beyond(graph: Graph, values: Any, bound: Any, threads: int = 1) -> Any:
-    """Return the distances, with those above a bound (None for no bound) unreached, in place.
+    """Set distances above a bound (or None) to unreached, and return the array.
 
-    Read-only host arrays are copied.
+    Only read-only host arrays are copied.
     """
     if bound is None or values.size == 0:
         return values
     if is_device_array(values):
         dtype = np.dtype(values.dtype)
-        if bound < unreached_value(dtype):  # no vertex is farther
+        if bound < unreached_value(dtype):  # otherwise no distance is greater
             mask_above(graph, values, bound)
         return values
     if not (values.flags.writeable and values.flags.c_contiguous):
@@ -64,7 +64,7 @@ def clear_unreached(before: Any, values: Any) -> Any:
 
 
 def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
-    """Return some entries of a vector, on the host."""
+    """Return entries of a 1-D array, on the host."""
     if not is_device_array(values):
         found: NDArray[Any] = values[places]
         return found
@@ -74,7 +74,7 @@ def entries(values: Any, places: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def distinct_sources(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """Return the distinct sources in order of first appearance, and each row's position in them."""
+    """Return the distinct sources in order of appearance, and the position of each row in them."""
     if np.logical_and.reduce(rows[1:] > rows[:-1]):
         return rows, None
     order = np.argsort(rows, kind="stable")
@@ -92,9 +92,9 @@ def distinct_sources(rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
 
 
 def repeat_rows(found: Any, places: NDArray[np.int64]) -> Any:
-    """Return a row for every source that was given, from the rows of the distinct sources.
+    """Return one row per given source from the rows of the distinct sources.
 
-    An array that has all these rows already, of which only the first are computed, is filled in
+    An array that already has the final size, with only the first rows computed, is filled in
     place.
     """
     if isinstance(found, tuple):
@@ -105,7 +105,7 @@ def repeat_rows(found: Any, places: NDArray[np.int64]) -> Any:
     if len(found) < len(places):
         return found[xp.asarray(places)]
     step = max(1, _REPEATED * len(found) // max(found.nbytes, 1))
-    # Backwards: a row is copied from an equal or earlier place, which is not overwritten yet.
+    # Backwards, since each row is copied from an equal or earlier position.
     for end in range(len(places), 0, -step):
         first = max(end - step, 0)
         found[first:end] = found[xp.asarray(places[first:end])]
@@ -113,7 +113,7 @@ def repeat_rows(found: Any, places: NDArray[np.int64]) -> Any:
 
 
 def reach(rows: Any, threads: int = 1) -> tuple[list[int], list[Any]]:
-    """Return the number of reached entries of every row, and the greatest of them."""
+    """Return the number of reached entries of each row, and the greatest of them."""
     if not is_device_array(rows):
         counts, places = _cpu.row_summaries(np.ascontiguousarray(rows), threads)
         return counts.tolist(), rows[np.arange(len(rows)), places].tolist()
@@ -124,9 +124,9 @@ def reach(rows: Any, threads: int = 1) -> tuple[list[int], list[Any]]:
 def row_figures(rows: Any, threads: int = 1) -> tuple[Any, Any, Any, Any]:
     """Return the number of reached entries of each row, and their sum, minimum and maximum.
 
-    The results are on the host. The sums are float64, and those of integers are exact before
-    they are rounded; they are None for rows on a device whose sums depend on their order or do
-    not fit 64 bits.
+    The results are on the host. Sums are float64, and those of integers are exact before rounding.
+    They are None for rows on a device whose sums depend on the order of addition or do not fit 64
+    bits.
     """
     if is_device_array(rows):
         count, total, least, most = device_row_figures(rows)

@@ -1,4 +1,4 @@
-"""Explain the choice of ``auto`` for a call as the user would make it."""
+"""Explanation of the choice of ``auto`` for a call."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def explain(
     predecessors: bool = False,
     reduce: str | tuple[str, Sequence[float]] | None = None,
 ) -> Explanation:
-    """Rank the methods for a request, with the reasons why others are excluded, without solving.
+    """Rank the methods for a request without solving it, and explain why others are excluded.
 
     Parameters
     ----------
     graph : graph_like
     source : int or vertex name, several of them, or None
-        One for :func:`nearfar.sssp`, several for :func:`nearfar.distances`, None for
-        :func:`nearfar.all_pairs`.
+        One source for a call of :func:`nearfar.sssp`, several for :func:`nearfar.distances`, None
+        for :func:`nearfar.all_pairs`.
     weight, device, threads, limit, targets, predecessors
         As for :func:`nearfar.sssp`.
     reduce : str, tuple or None
@@ -43,12 +43,12 @@ def explain(
     Returns
     -------
     Explanation
-        Prints as a ranking, cheapest first: the first is what ``auto`` runs.
+        Ranking of the methods, cheapest first; ``auto`` runs the first.
 
     Raises
     ------
     VertexError, OptionError
-        For a bad source, target or option.
+        For an invalid source, target or option.
 
     Examples
     --------

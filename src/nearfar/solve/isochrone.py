@@ -1,4 +1,4 @@
-"""Isochrones: a map of the distances from one source, the reach of many as GeoJSON."""
+"""Isochrones: maps of distances from one source, and areas within reach of many as GeoJSON."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from nearfar.solve.places.given import are_places, as_places, is_place, vertex_p
 from nearfar.solve.places.table import numbered
 from nearfar.solve.steps.request import as_graph_or_turns
 
-_AT_ONCE = 1024  # sources whose searches run together
+_AT_ONCE = 1024  # sources that are searched together
 
 _SUFFIXES = (".png", ".svg", ".pdf", ".html")
 _SHOWN = {"s": (60.0, "minutes"), "ms": (60_000.0, "minutes"), "m": (1000.0, "km")}
 
 
 def shown_unit(graph: Graph) -> tuple[float, str]:
-    """Return the divisor of a graph's distances on a map, and the unit after dividing."""
+    """Return the divisor of a graph's distances for display, and the resulting unit."""
     unit = graph.attributes.get("unit", "")
     return _SHOWN.get(unit, (1.0, unit))
 
@@ -63,12 +63,13 @@ def isochrone(
     Parameters
     ----------
     graph : Graph, TurnGraph or Raster
-        Needs ``coordinates``. Where ``attributes["unit"]`` is seconds, milliseconds or metres, the
-        map shows minutes or kilometres. A Raster is drawn by :func:`nearfar.raster.draw_surface`.
+        Graph with ``coordinates``. If ``attributes["unit"]`` is seconds, milliseconds or metres,
+        the map shows minutes or kilometres. A Raster is drawn by
+        :func:`nearfar.raster.draw_surface`.
     source : int or vertex name, or a place
         As for :func:`nearfar.sssp`.
     file : str or path
-        PNG, SVG or PDF, by suffix; ``.html`` for an interactive map in one file.
+        Path of a PNG, SVG or PDF file, by suffix, or ``.html`` for an interactive map.
     weight, method, device, threads, limit, stats, **options
         As for :func:`nearfar.sssp`.
     title : str
@@ -84,19 +85,19 @@ def isochrone(
     Raises
     ------
     GraphError, MissingDependencyError
-        As :func:`nearfar.answer.draw_isochrones`.
+        As for :func:`nearfar.answer.draw_isochrones`.
     OptionError
-        For an unknown suffix, and as :func:`nearfar.answer.draw_isochrones`.
+        For an unknown suffix, and as for :func:`nearfar.answer.draw_isochrones`.
 
     Notes
     -----
-    The cost of one search, plus O(n + m).
+    One search, plus O(n + m).
     """
     suffix = os.path.splitext(os.fspath(file))[1].lower()
     if suffix not in _SUFFIXES:
         raise OptionError(
             f"file is {quoted(os.fspath(file))}: end it in {', '.join(_SUFFIXES)}; "
-            "nearfar.answer.isochrones makes GeoJSON"
+            "nearfar.answer.isochrones returns GeoJSON"
         )
     if not isinstance(graph, Raster):
         graph = as_graph_or_turns(graph, weight)
@@ -135,34 +136,34 @@ def isochrones(
     device: Device = "auto",
     threads: int | None = None,
 ) -> dict[str, Any]:
-    """Return the streets or areas within some distances of many sources as GeoJSON.
+    """Return the streets or areas within given distances of many sources as GeoJSON.
 
-    Searches stop at the largest limit and run on all cores. A place reaches its own street on both
-    sides, as far as one-way streets allow, and the rest from the ends of the street.
+    Searches stop at the largest limit and run on all cores. A place reaches its own street in both
+    directions, unless it is one-way, and the rest of the network from the ends of the street.
 
     Parameters
     ----------
     graph : graph_like or TurnGraph
         Graph with longitudes and latitudes as ``coordinates`` and non-negative weights.
     sources : places or vertices
-        Coordinates in frames, GeoSeries, arrays or lists as for :func:`nearfar.table`, or vertices
-        by name.
+        Coordinates in data frames, GeoSeries, arrays or lists as for :func:`nearfar.table`, or
+        names of vertices.
     limits : number or sequence of numbers
         Distances in units of the weights.
     polygons, width
         As for :func:`nearfar.answer.isochrones`.
     to, parts, max_distance
-        As for :meth:`nearfar.Graph.snap`. Places beyond ``max_distance`` reach nothing.
+        As for :meth:`nearfar.Graph.snap`. Places beyond ``max_distance`` do not reach anything.
     weight, device, threads
         As for :func:`nearfar.distances`.
 
     Returns
     -------
     dict
-        A FeatureCollection with a feature per source and limit, source by source, the largest
-        limit first; their properties are those of :func:`nearfar.answer.isochrones`, which answers
-        for one source. The ``source`` of a place is its label in the index of the frame, or the
-        number of its row. :func:`nearfar.answer.write_geography` writes it.
+        A FeatureCollection with one feature per source and limit, source by source, the largest
+        limit first. The properties are those of :func:`nearfar.answer.isochrones`, which is for one
+        source. The ``source`` of a place is its label in the index of the data frame, or its row
+        number. :func:`nearfar.answer.write_geography` writes the collection to a file.
 
     Raises
     ------
@@ -171,7 +172,7 @@ def isochrones(
     OptionError
         If there is no limit or one is not a number of at least 0; if ``width`` is not above 0.
     VertexError, MissingDependencyError
-        For a source that is not a vertex or a place far away; for polygons without shapely.
+        For a source that is not a vertex or is a place far away; for polygons without shapely.
 
     Notes
     -----
@@ -212,7 +213,7 @@ def isochrones(
 def _reaches(
     given: Graph | TurnGraph, places: Snapped, names: Any, solver: dict[str, Any]
 ) -> Iterator[Reach]:
-    """Return the reach of each place within the limit, from the vertices next to it."""
+    """Yield the reach of each place within the limit, from the vertices next to it."""
     leaving, graph = entries(given, places, True), searched_graph(given)
     for first in range(0, len(places), _AT_ONCE):
         vertices, rows = numbered(leaving.vertex[first : first + _AT_ONCE])
@@ -239,7 +240,7 @@ def _reaches(
 def _least(
     vertices: list[NDArray[Any]], distances: list[NDArray[Any]]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the vertices of all rows, ascending, with the least distance of each."""
+    """Return the sorted vertices of all rows with the least distance of each."""
     if len(vertices) < 2:
         none = np.empty(0, np.int64)
         return (vertices[0], distances[0]) if vertices else (none, none)

@@ -1,8 +1,8 @@
-"""Find the k nearest of several sources for every vertex.
+"""The k nearest of several sources for every vertex.
 
-Three methods give the same answer: lists of k entries that move up and down the elimination tree
-of a prepared graph; one search in which up to k sources settle every vertex; and one row per
-source, for requests that neither of the others supports.
+Three methods give the same answer: lists of k entries that are passed up and down the elimination
+tree of a prepared graph; one search in which up to k sources settle every vertex; and one row per
+source, for requests that the other two do not support.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.memory import free_memory
 
-_ROWS = 1 << 26  # bytes of rows that are merged at a time
+_ROWS = 1 << 26  # bytes of rows merged at a time
 
 
 class Nearest(NamedTuple):
@@ -40,11 +40,11 @@ class Nearest(NamedTuple):
     Attributes
     ----------
     distances : array, shape (n,), or (n, k) with ``k=``
-        Distance from the nearest source, as by :func:`nearfar.sssp`; with ``k=`` from the k
-        nearest, in ascending order, unreached where there are fewer.
-    sources : array of that shape
-        Nearest source, -1 for unreached vertices; names if the graph has them, as objects with None
-        if a vertex is unreached.
+        Distance from the nearest source, as in :func:`nearfar.sssp`; with ``k=`` from the k nearest
+        in ascending order, padded with unreached.
+    sources : array of the same shape
+        Nearest source, -1 for unreached vertices. If the graph has names, these are returned, as
+        objects with None if a vertex is unreached.
     predecessors : int array, shape (n,), or None
         Vertex indices, -1 for sources and unreached vertices; only if they were requested.
     """
@@ -54,20 +54,20 @@ class Nearest(NamedTuple):
     predecessors: Any = None
 
     def to_frame(self, graph: Graph | TurnGraph, library: str | None = None) -> Any:
-        """Return a table with a row per vertex, or with ``k=`` a row per vertex and rank.
+        """Return a table with one row per vertex, or with ``k=`` one row per vertex and rank.
 
         Parameters
         ----------
         graph : Graph or TurnGraph
             Graph that was searched, which has the names of the vertices.
         library : {"pandas", "polars"} or None
-            None uses the first that is installed.
+            Library of the table; None uses the first that is installed.
 
         Returns
         -------
         DataFrame
-            Columns ``vertex``, ``distance``, ``source``; with ``k=`` also ``place``, from 1.
-            Unreached vertices have missing values, and with ``k=`` no row.
+            Table with the columns ``vertex``, ``distance`` and ``source``, and with ``k=`` the
+            rank ``place``, from 1. Unreached vertices have missing values, or with ``k=`` no row.
 
         Raises
         ------
@@ -118,7 +118,7 @@ class _Found(NamedTuple):
 
 
 def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _Found | None:
-    """Return the answer by lists on a prepared graph or one search; None if a sum does not fit."""
+    """Solve by lists on a prepared graph or by one search; None if a sum does not fit."""
     bound = check_limit(limit, graph.weight_dtype)
     shape = graph.n_vertices, k
     places = np.empty(shape, dtype=np.int64)
@@ -139,7 +139,7 @@ def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _
 
 
 def _by_rows(graph: Graph, sources: NDArray[np.int64], k: int, given: dict[str, Any]) -> _Found:
-    """Return the answer by one row per source, merging some rows at a time."""
+    """Solve by one row per source, merging some rows at a time."""
     n = graph.n_vertices
     dtype = graph.weight_dtype
     nearest, stats = Reduction("nearest", k=k), dict[str, Any]()
@@ -150,5 +150,5 @@ def _by_rows(graph: Graph, sources: NDArray[np.int64], k: int, given: dict[str, 
         rows = to_host(distances(graph, graph.name_of(part), stats=stats, **given))
         numbers = np.broadcast_to(np.arange(first, first + len(part)), rows.T.shape)
         best = combine(nearest, best, Partial(vertices=numbers, distances=rows.T))
-    reason = f"a row per source: {stats.get('reason', '')}"
+    reason = f"one row per source: {stats.get('reason', '')}"
     return _Found(narrowed(best.distances, dtype), best.vertices, reason)

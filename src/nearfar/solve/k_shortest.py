@@ -1,12 +1,12 @@
-"""Find the k shortest paths between two vertices that visit no vertex twice.
+"""The k shortest paths without repeated vertices between two vertices.
 
 Yen's method (1971) with Lawler's rule (1972): the next path leaves an earlier one at some vertex,
-the spur, and takes an edge that no earlier path with the same beginning takes there. One search per
-spur runs with the vertices of the beginning removed. The searches are goal-directed: the distance
-to the target in the whole graph, computed once on the transpose, never overestimates the remaining
-distance when vertices are removed, so a search scans little more than the path it finds and never
-touches vertices that cannot reach the target. With negative weights the same potentials make every
-step non-negative. The loop is in ``cpu/search/k_shortest.cpp``.
+the spur, by an edge that no earlier path with the same beginning has used at that vertex. One
+search per spur runs with the vertices of the beginning removed. The searches are goal-directed: the
+distance to the target in the whole graph, computed once on the transpose, never overestimates the
+remaining distance when vertices are removed. A search therefore scans little more than the path it
+finds, and no vertices that cannot reach the target. With negative weights the same potentials make
+every step non-negative. The loop is in ``cpu/search/k_shortest.cpp``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nearfar.options import check_limit
 from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph
 
-_BY = itemgetter(1)  # the length
+_BY = itemgetter(1)  # length
 
 
 def k_shortest_paths(
@@ -47,23 +47,24 @@ def k_shortest_paths(
     Parameters
     ----------
     graph : graph_like or TurnGraph
-        Any weights without a negative cycle that leads to the target.
+        Graph with any weights, but no negative cycle from which the target is reached.
     source, target : int or vertex name
     k : int
         Maximum number of paths, at least 0.
     weight, stats
         As for :func:`nearfar.sssp`.
     limit : number or None
-        Inclusive, at least 0; longer paths are left out.
+        Inclusive limit, at least 0; longer paths are omitted.
     cycles_anywhere : bool
-        Refuse a negative cycle anywhere in the graph, as SciPy does.
+        Whether to refuse a negative cycle anywhere in the graph, as SciPy does.
 
     Returns
     -------
     list of (path, length)
-        ``path`` has external names, source first. Two paths differ in their vertices: of parallel
-        edges only the lightest counts. Paths of equal length have the same order on every run. With
-        turns, two paths differ in their edges, and a path may visit a vertex twice but no edge.
+        Paths and their lengths in ascending order; ``path`` has external names, source first. Paths
+        differ in their vertices, since of parallel edges only the lightest is used. Paths of equal
+        length have the same order in every run. With turns, paths differ in their edges, and a path
+        may visit a vertex twice but not an edge.
 
     Raises
     ------
@@ -97,13 +98,13 @@ def k_shortest_paths(
     graph = as_graph(graph, weight)
     start, end = graph.index_of(source, "source"), graph.index_of(target, "target")
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < 2**63:
-        raise OptionError(f"{keyword('k')} is {quoted(k)}: give an integer, 0 or more")
+        raise OptionError(f"{keyword('k')} is {quoted(k)}: give an integer of at least 0")
     bound = check_limit(limit, graph.weight_dtype)
     if cycles_anywhere and graph.n_negative:
         from nearfar.cpu.potentials import refuse_negative_cycle
 
         refuse_negative_cycle(graph)
-    solved = widest(graph)  # a path of n edges may be longer than the longest shortest path
+    solved = widest(graph)  # the k-th path may be longer than any shortest path
     # Shorter floats would round the remaining distance; sssp repeats integers that do not fit.
     back = (solved if graph.weight_dtype.kind == "f" else graph).transpose()
     # A vertex whose distance to the target exceeds 64 bits is on no path that fits 64 bits.
@@ -114,12 +115,12 @@ def k_shortest_paths(
         distances = sssp(
             back, goal, limit=most if lossy else None, device="cpu", stats=stats
         )._host_distances
-    except NegativeCycleError as error:  # computed on the reversed edges
+    except NegativeCycleError as error:  # found on the reversed graph
         raise NegativeCycleError(error.cycle[::-1], error.total) from None
     remaining = widened(distances, solved.weight_dtype)
     if lossy:
-        there = sssp(back.without_weights(), goal, device="cpu").reachable
-        remaining = np.where(there, np.minimum(remaining, most), remaining)
+        reachable = sssp(back.without_weights(), goal, device="cpu").reachable
+        remaining = np.where(reachable, np.minimum(remaining, most), remaining)
     found = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k), bound is None)
     if graph.weight_dtype == np.float32:
         found = sorted(((path, _sum_along(graph, path, length)) for path, length in found), key=_BY)
@@ -137,7 +138,7 @@ def _without_link(turns: TurnGraph, path: list[int]) -> list[int]:
 
 
 def _sum_along(graph: Graph, path: list[int], exact: float) -> float:
-    """Return the length of a path as a search adds it in float32, or as given if that overflows."""
+    """Return the length as a search in float32 adds it, or ``exact`` if that overflows."""
     weights, total = graph.effective_weights, np.float32(0)
     with np.errstate(over="ignore"):
         for u, v in itertools.pairwise(path):

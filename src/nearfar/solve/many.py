@@ -1,8 +1,8 @@
 """Distances from many sources or of all pairs, as a matrix, a file, a sparse matrix or a reduction.
 
 Rows are solved in blocks. A batch variant solves each block, distances beyond the limit are
-masked, and a sink (an array, a file, a reduction) takes it, so that at most one block is in memory
-unless the result is the matrix.
+masked, and a sink (an array, a file, a reduction) receives the block, so that at most one block is
+in memory unless the result is the matrix.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 _PAIRS_ALONE = (
     f"{keyword('pairs')} cannot be combined with sources, targets, out, reduce or predecessors"
 )
-#: Bytes of rows with turns that are reduced at a time.
+#: Bytes of rows of a graph with turns that are reduced at a time.
 _TURN_ROWS = 1 << 26
 
 
 class _Call(MethodOptions, total=False):
-    """Arguments that every form of :func:`all_pairs` takes, and options of the method."""
+    """Arguments common to all overloads of :func:`all_pairs`, and options of the method."""
 
     weight: str | Callable[[Any, Any, Any], Any] | None
     method: str
@@ -62,7 +62,7 @@ class _Call(MethodOptions, total=False):
 
 
 class _PairsCall(_Call, total=False):
-    """Arguments that every form of :func:`distances` takes."""
+    """Arguments common to all overloads of :func:`distances`."""
 
     pairs: Iterable[tuple[Any, Any]] | None
 
@@ -116,60 +116,62 @@ def distances(
     Parameters
     ----------
     graph : graph_like, TurnGraph or Raster
-        With turns, vertices are those of the original graph, without predecessors. Cells of a
-        Raster are tuples, and without targets a row has its shape.
+        Graph. With turns, vertices are those of the original graph, and predecessors are not
+        available. Cells of a Raster are tuples, and without targets a row has the raster's shape.
     sources : vertices or None
-        One row per source, in this order; None means every vertex.
+        Sources of the rows, in order; None means every vertex.
     weight, device, threads, limit
         As for :func:`nearfar.sssp`.
     method : str
         ``"auto"``, a batch variant (``"lanes"``, ``"worker_per_source"``, ``"johnson"``, ...) or
-        any single-source method, which workers then run source by source.
+        any single-source method, which workers run source by source.
     targets : vertices or None
-        One column per target, in this order; None means every vertex. A search stops once all are
-        settled.
+        Targets of the columns, in order; None means every vertex. A search stops once all targets
+        are settled.
     predecessors : bool
-        Return ``(distances, predecessors)``, arrays of one shape on one device; needs every column.
+        Whether to return ``(distances, predecessors)``, arrays of the same shape on the same
+        device; requires all columns.
     stats : dict or None
-        Filled with the engine, the reason of the choice, counters and seconds.
+        Dict to be filled with the engine, the reason for the choice, counters and seconds.
     progress : callable or None
-        Called after every block with the numbers of finished rows and of all rows.
+        Function called after each block with the number of finished rows and of all rows.
     pairs : list of (source, target) or None
-        Instead of ``sources`` and ``targets``: one distance per pair, as a vector.
-        ``stats["pairs_by"]`` is ``"table"``, ``"walks"`` on a prepared graph, ``"both ends"`` or
+        Pairs for which to return a vector of distances, instead of ``sources`` and ``targets``.
+        ``stats["pairs_by"]`` is ``"table"``, ``"walks"`` (on a prepared graph), ``"both ends"`` or
         ``"searches"``.
     reduce : str, tuple or None
-        One number (or a few) per row instead of the matrix: ``"count"``, ``"sum"``, ``"mean"``,
+        Reduction of each row to one or a few numbers: ``"count"``, ``"sum"``, ``"mean"``,
         ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``; see
         :class:`nearfar.solve.Reduction`.
     out : array, "csr", "pandas", "polars", "xarray", path or None
-        Destination of the rows. None: a new array. An array of the result's shape and dtype is
-        filled. ``"csr"``: a ``scipy.sparse.csr_array`` of the pairs reached, distances of 0
-        included. A library: its table, with names and without unreached pairs. A path ending in
-        ``.npy``, ``.zarr`` or ``.parquet``: written block by block; the same call resumes after an
-        interruption.
+        Destination of the rows. None returns a new array. An array of the result's shape and dtype
+        is filled. ``"csr"`` returns a ``scipy.sparse.csr_array`` of the reached pairs, including
+        distances of 0. The name of a library returns its table, with names and without unreached
+        pairs. A path ending in ``.npy``, ``.zarr`` or ``.parquet`` is written block by block; the
+        same call resumes an interrupted run.
     memory : int or None
-        Bytes that the run may use besides the graph's arrays; None means the free memory. Packed
-        edges that would take more than half of it move to an unnamed file in the folder of ``out``.
+        Bytes that the run may use in addition to the graph's arrays; None means the free memory.
+        Packed edges that would take more than half of it move to an unnamed file in the folder of
+        ``out``.
     block : int or None
         Rows per block; None chooses a number.
     devices : "all", list of int or None
-        CUDA devices that share the rows; None is the current one. Others solve the block of a
-        device that fails, and ``stats["failed_devices"]`` says why.
+        CUDA devices that share the rows; None is the current one. If a device fails, others solve
+        its block, and ``stats["failed_devices"]`` has the reason.
     **options
         Options of the variant.
 
     Returns
     -------
     array, shape (k, n) or (k, len(targets))
-        Dtype of the weights (int32 without weights), or 64 bits where a distance does not fit it;
-        unreached is inf or the dtype's maximum. A CuPy array for a graph of device arrays and for
-        ``out`` on a device.
+        Distances in the dtype of the weights (int32 without weights), or its 64-bit form if a
+        distance does not fit. Unreached is inf or the dtype's maximum. A CuPy array for a graph of
+        device arrays and for ``out`` on a device.
 
     Raises
     ------
     OutOfMemoryError
-        Before anything is allocated, with the bytes needed and the options that fit.
+        If the run does not fit in memory, before anything is allocated.
     VertexError, OptionError, NegativeWeightError, NegativeCycleError, VariantUnavailable
         As for :func:`nearfar.sssp`.
 
@@ -212,7 +214,9 @@ def distances(
             return _labelled(graph, sources, targets, pairs, out, how)
         if isinstance(graph, TurnGraph):
             if predecessors:
-                raise OptionError("with turns a vertex has no single predecessor: leave it out")
+                raise OptionError(
+                    f"with turns a vertex has no single predecessor: omit {keyword('predecessors')}"
+                )
             return _with_turns(graph, sources, targets, pairs, reduce, out, how)
         more = sources is not None or targets is not None or out is not None
         if more or reduce or predecessors or pairs is None:
@@ -222,11 +226,11 @@ def distances(
     columns = None if targets is None else _indices(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
         raise OptionError(
-            f"{keyword('predecessors')} needs every column and an array: no targets, no file"
+            f"{keyword('predecessors')} needs all columns in an array: omit targets, and files"
         )
     if devices is not None:
         device = _on_cuda(device)
-    # A file takes the rows in their order, so a block solves a repeated source once.
+    # A file receives all rows in order, so only its blocks solve repeated sources once.
     places = None
     if out is None or not is_path(out):
         rows, places = distinct_sources(rows)
@@ -273,7 +277,7 @@ def distances(
 
 
 def _on_cuda(device: str) -> Literal["cuda"]:
-    """Return the kind of device that ``devices=`` means."""
+    """Return the kind of device for ``devices=``, refusing a CPU."""
     if canonical_device(device) not in ("auto", "cuda"):
         raise OptionError(
             f"{keyword('devices')} requires {keyword('device', 'cuda')}, not {quoted(device)}"
@@ -289,7 +293,7 @@ def _labelled(
     library: str,
     call: dict[str, Any],
 ) -> Any:
-    """Return a table that names the vertices of its rows and columns."""
+    """Return a table with the names of the vertices of its rows and columns."""
     graph = given_graph.original if isinstance(given_graph, TurnGraph) else given_graph
     labelling_library(library, LABELLED)
     if pairs is not None:
@@ -316,7 +320,7 @@ def _with_turns(
     out: Any,
     call: dict[str, Any],
 ) -> Any:
-    """Solve on the graph that is searched: from the starts to the ends of the vertices."""
+    """Solve on the searched graph, from the starts to the ends of the vertices."""
     original = turns.original
     if pairs is not None:
         if sources is not None or targets is not None or reduce or out is not None:
@@ -331,7 +335,7 @@ def _with_turns(
         return distances(turns.graph, turns.starts[rows], targets=ends, out=out, **call)
     if out is not None:
         raise OptionError(f"{keyword('reduce')} cannot be combined with out: it returns new arrays")
-    # The search graph has more vertices than the rows that are reduced.
+    # The searched graph has more vertices than the rows that are reduced.
     sink = Reduction.parse(reduce).sink(rows, columns, original)
     sink.start((len(rows), len(ends)), original.weight_dtype)
     block = max(1, _TURN_ROWS // (8 * max(len(ends), 1)))
@@ -384,7 +388,9 @@ def all_pairs(
     devices: Devices = None,
     **options: Unpack[MethodOptions],
 ) -> Any:
-    """Compute the distances between all pairs: :func:`distances` with every vertex as a source.
+    """Compute exact distances between all pairs of vertices.
+
+    Equivalent to :func:`distances` with every vertex as a source.
 
     Parameters
     ----------
@@ -401,11 +407,11 @@ def all_pairs(
     Raises
     ------
     OptionError
-        For ``sources`` or ``pairs``, and as :func:`distances`.
+        For ``sources`` or ``pairs``, and as for :func:`distances`.
     """
     for name in ("sources", "pairs"):
         if name in options:
-            raise OptionError(f"all_pairs has every vertex as a source: use distances for {name}")
+            raise OptionError(f"all_pairs uses every vertex as a source: use distances for {name}")
     return distances(
         graph,
         None,

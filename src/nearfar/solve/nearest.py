@@ -1,7 +1,7 @@
-"""Distances of every vertex from the nearest of many sources, by one search.
+"""Distances of all vertices from the nearest of many sources, by one search.
 
-An additional vertex with an edge of weight 0 to every source makes this a search from one
-source, by any method; the shortest-path tree determines the nearest source of each vertex.
+The search starts from an additional vertex with an edge of weight 0 to every source, and can use
+any method; the shortest-path tree determines the nearest source of each vertex.
 """
 
 from __future__ import annotations
@@ -49,27 +49,28 @@ def nearest(
     k: int | None = None,
     **options: Unpack[SearchOptions],
 ) -> Nearest:
-    """Return the nearest of several sources for every vertex, or the k nearest, by one search.
+    """Return the nearest of several sources, or the k nearest, for every vertex.
 
     Parameters
     ----------
     graph : graph_like, TurnGraph or Raster
-        Cells of a Raster are tuples, and the arrays have its shape and hold positions of cells.
+        Graph. For a Raster, sources are tuples, and the resulting arrays have the shape of the
+        raster and contain positions of cells.
     sources : vertices
-        At least one. Directed edges lead away from them.
+        At least one source. Directed edges are followed away from the sources.
     weight, method, device, threads, limit, stats, **options
         As for :func:`nearfar.sssp`.
     predecessors : bool
-        Return the forest of shortest paths too; not with ``k``, nor with turns.
+        Whether to return the forest of shortest paths; not with ``k`` or with turns.
     k : int or None
         Number of sources per vertex; repeated sources count once.
 
     Returns
     -------
     Nearest
-        Of sources at the same distance, the one that the smallest predecessors lead to; with ``k``
-        in order of the vertex index. Floats that only rounding makes equal keep their order before
-        rounding.
+        Nearest sources and distances. Of sources at the same distance the result is the one to
+        which the smallest predecessors lead; with ``k`` they are in order of the vertex index.
+        Distances that are equal only after rounding keep their order before rounding.
 
     Raises
     ------
@@ -80,9 +81,9 @@ def nearest(
 
     Notes
     -----
-    The cost of one search and O(n log n + m). With ``k``, one search that settles every vertex k
-    times, or O(k arcs) on a prepared graph, whatever the number of sources; with negative weights,
-    a named method or a GPU, one row per source. For the nearest targets of each source see
+    One search plus O(n log n + m). With ``k``, one search that settles every vertex k times, or
+    O(k arcs) on a prepared graph, for any number of sources; with negative weights, a named method
+    or a GPU, one row per source. For the nearest targets of each source see
     ``reduce="nearest:k"`` of :func:`nearfar.distances`.
 
     Examples
@@ -101,7 +102,9 @@ def nearest(
         return Nearest(*nearest_of(graph, sources, method, refused, predecessors, **kept))
     if isinstance(graph, TurnGraph):
         if predecessors:
-            raise OptionError("with turns a vertex has no single predecessor: leave it out")
+            raise OptionError(
+                f"with turns a vertex has no single predecessor: omit {keyword('predecessors')}"
+            )
         begins = np.unique(vertex_indices(graph.original, sources, "source"))
         found = nearest(graph.graph, graph.starts[begins], method=method, device=device,
                         threads=threads, limit=limit, stats=stats, k=k, **options)  # fmt: skip
@@ -128,7 +131,7 @@ def nearest(
             stats=stats,
             options=dict(options),
         )
-    except NegativeCycleError as error:  # of the joined graph, which has no names
+    except NegativeCycleError as error:  # of the joined graph, without names
         raise NegativeCycleError([graph.name_of(v) for v in error.cycle], error.total) from None
     return Nearest(
         found.distances,
@@ -164,11 +167,11 @@ def _joined_search(
 ) -> Paths:
     """Search from an additional vertex with an edge of weight 0 to each source."""
     joined = join_sources(graph, rows)
-    # A few more edges do not change the choice, and ranking takes longer than a small search.
+    # The choice is reused: a few more edges do not change it, and ranking takes time.
     CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
     try:
         return solve_one(joined, graph.n_vertices, once=True, predecessors=predecessors, **given)
-    except DistanceOverflowError:  # names the added vertex
+    except DistanceOverflowError:  # its message names the added vertex
         raise DistanceOverflowError(
             f"a distance from the sources does not fit {joined.weight_dtype}: scale the weights "
             "down"
@@ -187,7 +190,7 @@ def _within(
     stats: dict[str, Any] | None = None,
     options: dict[str, Any] | None = None,
 ) -> Nearest | None:
-    """Search from all sources at once where a limit keeps the search small; else None."""
+    """Search from all sources at once if a limit keeps the search small; else return None."""
     if limit is None or method != "auto" or device not in ("auto", "cpu") or options:
         return None
     if graph.on_device or graph.n_negative:
@@ -203,10 +206,10 @@ def _within(
 
 
 def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
-    """Return the graph with vertex number n added, which has an edge of weight 0 to every source.
+    """Return the graph with an additional vertex n and edges of weight 0 from it to every source.
 
-    A search from vertex n is then a search from all sources, and its shortest-path tree
-    determines the source of each vertex. O(n + m).
+    A search from vertex n is a search from all sources, and its shortest-path tree determines the
+    source of each vertex. O(n + m).
     """
     if graph.device_arrays is not None:
         return _join_there(graph, sources)
@@ -217,7 +220,7 @@ def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
 
 
 def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
-    """Return the graph with vertex n added, for a graph of device arrays, on its device."""
+    """Add vertex n to a graph of device arrays, on its device."""
     cp = runtime.cupy()
     indptr, indices, weights = graph.device_arrays
     end = cp.asarray(np.array([graph.n_edges + len(sources)], dtype=graph.index_dtype))
@@ -233,7 +236,7 @@ def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
 
 
 def _tops(before: Any, root: int) -> Any:
-    """Return the source above every vertex in the forest, by pointer jumping: O(n log depth)."""
+    """Return the root of every vertex in the forest by pointer jumping, in O(n log depth)."""
     here = module_of(before)
     top = (before == root) | (before < 0)
     jump = here.where(top, here.arange(root + 1), before)

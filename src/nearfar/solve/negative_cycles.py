@@ -1,4 +1,4 @@
-"""Find a negative cycle in a graph."""
+"""Search for a negative cycle in a graph."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["NegativeCycle", "find_negative_cycle", "potentials"]
 
 
 class NegativeCycle(NamedTuple):
-    """Cycle whose weights sum below zero.
+    """Cycle of negative total weight.
 
     Attributes
     ----------
     vertices : list
         External names in order; the edge from the last to the first closes the cycle.
     total : int or float
-        Sum of the weights, exact for integers and rounded once for floats; an integer where it is
+        Sum of the weights, exact for integers and rounded once for floats; an integer if it is
         beyond the range of floats.
     """
 
@@ -36,14 +36,15 @@ def find_negative_cycle(
     Parameters
     ----------
     graph : graph_like
-        Any weights. An undirected graph with a negative edge always has one: back and forth.
+        Graph with any weights. In an undirected graph every negative edge is a negative cycle, back
+        and forth.
     weight : str, callable or None
         As for :func:`nearfar.sssp`.
 
     Returns
     -------
     NegativeCycle or None
-        A simple cycle, or None when the graph has no negative cycle.
+        A simple cycle, or None if the graph has no negative cycle.
 
     Raises
     ------
@@ -52,8 +53,8 @@ def find_negative_cycle(
 
     Notes
     -----
-    Tarjan's subtree disassembly from a virtual source, O(n m) at worst. Floats count by the exact
-    sum of the weights.
+    Tarjan's subtree disassembly from a virtual source, O(n m) at worst. Sums of floats are compared
+    exactly.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import Any, Unpack, cast
 from nearfar.algorithms.bidirectional.cpu import path_between
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import turn_paths
-from nearfar.errors import OptionError, VertexError, not_reached, quoted
+from nearfar.errors import OptionError, VertexError, keyword, not_reached, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
@@ -32,7 +32,7 @@ from nearfar.solve.steps.request import (
 from nearfar.system.devices.arrays import is_device_array
 from nearfar.system.threads import check_threads
 
-# : Reason of the choice where a prepared graph answers a point query.
+#: Reason for the choice if a prepared graph answers a point query.
 WALKED = "prepared: a walk to the root of the elimination tree from both ends"
 
 
@@ -57,34 +57,37 @@ def sssp(
     Parameters
     ----------
     graph : graph_like, TurnGraph or Raster
-        A :class:`nearfar.raster.Raster` gives a :class:`nearfar.raster.Surface`; cells are tuples.
-        With turns the answer is in vertices and edges of the original graph.
+        Graph. With turns, the answer has vertices and edges of the original graph. For a
+        :class:`nearfar.raster.Raster`, cells are tuples and the result is a
+        :class:`nearfar.raster.Surface`.
     source : int or vertex name, or a place
-        A place is ``(lon, lat)`` or ``(x, y)``, one of them a float, or a result of
-        :meth:`nearfar.Graph.snap`. It is the last vertex of ``Paths.graph``, a copy with float64
-        weights.
+        Source. A place is ``(lon, lat)`` or ``(x, y)``, at least one of them a float, or a result
+        of :meth:`nearfar.Graph.snap`. It becomes the last vertex of ``Paths.graph``, a copy with
+        float64 weights.
     weight : str, callable or None
         Edge attribute of a NetworkX graph; None counts edges. See :meth:`nearfar.Graph.from_any`.
     method : str
-        ``"auto"``, an idea (``"delta_stepping"``), a family (``"dijkstra"``) or a variant id
+        ``"auto"``, a method (``"delta_stepping"``), a family (``"dijkstra"``) or a variant id
         (``"near_far@cuda"``).
     device : {"auto", "cpu", "cuda", "gpu"}
-        ``"auto"`` is the device of the graph's arrays, or the faster one for a graph on the host.
+        Device of the search. ``"auto"`` is the device of the graph's arrays, or the faster one for
+        a graph on the host.
     threads : int or None
         CPU workers, at most 64; None uses all cores.
     limit : number or None
-        Inclusive, at least 0, in units of the weights; vertices beyond it are left unreached.
+        Inclusive limit, at least 0, in units of the weights; vertices beyond it are unreached.
     targets : vertices or None
-        Stop once all of these are settled; vertices beyond the farthest of them are left unreached.
-        With negative weights the search covers every vertex.
+        Vertices to reach: the search stops once all of them are settled, and vertices beyond the
+        farthest of them are unreached. With negative weights the search covers every vertex.
     predecessors : bool
-        Compute predecessors now instead of on first use.
+        Whether to compute predecessors at once instead of on first use.
     stats : dict or None
-        Filled with :attr:`Paths.stats`, the engine and the reason of the choice.
+        Dict to be filled with :attr:`Paths.stats`, the engine and the reason for the choice.
     trace : bool
-        Record arrays with one entry per iteration in :attr:`Paths.stats`, if the variant can.
+        Whether to record arrays with one entry per iteration in :attr:`Paths.stats`, if the variant
+        supports it.
     allow_unsafe : bool
-        Permit a variant that is wrong by design.
+        Whether to permit a variant that is wrong by design.
     **options
         Options of the variant, such as ``delta``.
 
@@ -95,9 +98,9 @@ def sssp(
     Raises
     ------
     GraphError
-        If there is no such weight; the message lists the attributes that hold numbers.
+        If the named weight does not exist; the message lists the numeric attributes.
     VertexError, OptionError
-        For a bad source, target or option.
+        For an invalid source, target or option.
     NegativeWeightError
         If the method needs non-negative weights.
     NegativeCycleError
@@ -105,12 +108,12 @@ def sssp(
     DistanceOverflowError
         If a distance of the answer does not fit 64 bits.
     VariantUnavailable
-        If the method cannot run here.
+        If the method cannot run on this machine or graph.
 
     Notes
     -----
-    All methods give the same bits for non-negative weights. The answer has the dtype of the
-    weights, or 64 bits where a distance does not fit it. O((n + m) log n) at worst on the CPU for
+    All methods return the same bits for non-negative weights. Distances have the dtype of the
+    weights, or its 64-bit form if a distance does not fit. O((n + m) log n) at worst on the CPU for
     non-negative weights.
 
     Examples
@@ -129,11 +132,13 @@ def sssp(
     turns = graph if isinstance(graph, TurnGraph) else None
     if turns is not None:
         if predecessors:
-            raise OptionError("with turns a vertex has no single predecessor: leave it out")
+            raise OptionError(
+                f"with turns a vertex has no single predecessor: omit {keyword('predecessors')}"
+            )
         if not isinstance(source, int) and is_place(turns.original, source):
             raise OptionError(
-                "with turns the source is a vertex, not a place: nearfar.isochrones, table and "
-                "route take places"
+                "with turns the source must be a vertex, not a place: use nearfar.isochrones, "
+                "table or route for places"
             )
         if targets is not None:
             targets = turns.ends[vertex_indices(turns.original, targets, "target")]
@@ -177,7 +182,7 @@ def solve_one(
     allow_unsafe: bool = False,
     options: dict[str, Any] | None = None,
 ) -> Paths:
-    """Solve as :func:`sssp`; ``once`` says that the graph was made for this search only."""
+    """Solve as :func:`sssp`; ``once``: the graph was built for this search only."""
     entered = time.perf_counter()
     check_stats(stats)
     start = _start(graph, source)
@@ -227,8 +232,8 @@ def _start(graph: Graph, source: Any) -> int:
         raise VertexError(f"source {quoted(source)} is not in the graph: it has no vertices")
     if isinstance(source, (list, set, range)) or getattr(source, "ndim", 0) > 0:
         raise VertexError(
-            "source is several vertices: use nearfar.distances for a row each, or nearfar.nearest "
-            "for the nearest of them"
+            "source is several vertices: use nearfar.distances for one row per source, or "
+            "nearfar.nearest for the nearest of them"
         )
     return graph.index_of(source, "source")
 
@@ -258,13 +263,13 @@ def shortest_path(
     Returns
     -------
     path : list
-        Vertices, source first, in external names.
+        External names of the vertices, source first.
     length : int or float
 
     Raises
     ------
     UnreachableError
-        If the target cannot be reached, or lies beyond the limit.
+        If the target cannot be reached, or is beyond the limit.
 
     Notes
     -----
@@ -272,8 +277,8 @@ def shortest_path(
     much of the graph, as between far points of a road network, a search from the source goes on.
 
     Of several shortest paths, a search returns the one with the smallest predecessors. A prepared
-    graph answers by :meth:`nearfar.Prepared.path` in microseconds and may return a different one of
-    the same length; name a method to get that of a search.
+    graph answers by :meth:`nearfar.Prepared.path` in microseconds and may return another path of
+    the same length; name a method to search instead.
     """
     if is_prepared(graph):
         graph = as_graph(graph, weight)
@@ -325,7 +330,7 @@ def _from_both_ends(
 def _walked(
     graph: Any, source: Any, target: Any, limit: Any, stats: dict[str, Any] | None
 ) -> tuple[list[Any], Any]:
-    """Return a path in a prepared graph by walks to the root, unpacked, and its length."""
+    """Return a path of a prepared graph, found by walks to the root, and its length."""
     check_stats(stats)
     solved = graph.graph if isinstance(graph, TurnGraph) else graph
     bound = check_limit(limit, solved.weight_dtype)

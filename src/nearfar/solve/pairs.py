@@ -1,9 +1,9 @@
-"""Distances of pairs: by one table, by walks or labels of a prepared graph, or by searches.
+"""Distances of pairs by one table, by walks or labels on a prepared graph, or by searches.
 
 One method is chosen for all pairs of a call: walks if the graph is prepared, or if preparing it
-within the call and walking takes less than a search per source; searches from both ends of each
-pair, if some pairs show that these read fewer edges; a table if the pairs fill much of it; else
-searches, some sources at a time.
+within the call and walking is faster than one search per source; searches from both ends of each
+pair if sample pairs show that these read fewer edges; a table if the pairs fill much of it;
+otherwise searches, for some sources at a time.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from nearfar.solve.steps.request import make_request
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 
-# : Entries of a table per requested pair, up to which it takes less than walks or labels.
+#: Entries of a table per requested pair up to which a table is faster than walks or labels.
 _FILLED = 64
-_MOST_TABLE = 2**30  # bytes of it without ``memory=``
-_FEW = 1024  # pairs of a prepared graph, below which walks take less than a table's first entry
-# : Sources of a block: its columns are about the targets of its own rows.
+_MOST_TABLE = 2**30  # bytes of the table, if ``memory`` is None
+_FEW = 1024  # pairs of a prepared graph below which walks are faster than any table
+#: Sources per block of searches, whose columns are the targets of these sources only.
 _BLOCK = 256
-_BY_LABELS = "prepared: labels of all vertices, made for these pairs"
-# : Arguments that walks support; the others are for searches.
+_BY_LABELS = "prepared: labels of all vertices, computed for these pairs"
+#: Arguments that walks support; all others require searches.
 _WALKS_TAKE = frozenset({"threads", "stats", "limit", "devices", "memory", "block"})
 
 
@@ -64,10 +64,10 @@ class _Pairs(NamedTuple):
         return cls(starts, ends, rows, columns, row_of, column_of)
 
     def fill_a_table(self, memory: int | None) -> bool:
-        """Return whether one table of all rows and columns has few entries besides the pairs."""
-        entries = len(self.rows) * len(self.columns)
+        """Return whether the pairs fill much of the table of all rows and columns."""
+        size = len(self.rows) * len(self.columns)
         most = _MOST_TABLE if memory is None else memory // 4
-        return entries <= _FILLED * len(self.starts) and 8 * entries <= most
+        return size <= _FILLED * len(self.starts) and 8 * size <= most
 
 
 def pair_distances(
@@ -80,70 +80,70 @@ def pair_distances(
     stats: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> Any:
-    """Return the distances of (source, target) pairs as a vector."""
+    """Return a vector with the distances of (source, target) pairs."""
     device = "cuda" if device == "gpu" else device
     began = time.perf_counter()
     stats = {} if stats is None else stats
     simple = {n for n, value in arguments.items() if value not in (None, "auto")} <= _WALKS_TAKE
     limit, devices, memory = (arguments.get(name) for name in ("limit", "devices", "memory"))
-    there = device == "cuda" or devices is not None or runtime.is_device_array(pairs)
-    if isinstance(graph, Prepared) and simple and there:
+    on_gpu = device == "cuda" or devices is not None or runtime.is_device_array(pairs)
+    if isinstance(graph, Prepared) and simple and on_gpu:
         workers = arguments.get("threads")
         found = graph.distances_of_pairs(pairs, workers, device=device, devices=devices)
         stats.update(pairs_by="walks", reason=WALKED)
         return _finished(graph, found, limit, stats, began)
-    asked = _Pairs.of(*pair_indices(graph, pairs))
-    fill = asked.fill_a_table(memory)
+    entries = _Pairs.of(*pair_indices(graph, pairs))
+    fill = entries.fill_a_table(memory)
     if not isinstance(graph, Prepared) or not simple:
         fresh = None
-        if simple and not fill and not there and not graph.on_device:
-            fresh = _prepared_for(graph, asked, device, arguments)
+        if simple and not fill and not on_gpu and not graph.on_device:
+            fresh = _prepared_for(graph, entries, device, arguments)
         if fresh is None:
             found = None
-            if simple and not there and not graph.on_device and memory is None:
-                found = _from_both_ends(table, graph, asked, progress, stats, arguments)
+            if simple and not on_gpu and not graph.on_device and memory is None:
+                found = _from_both_ends(table, graph, entries, progress, stats, arguments)
             if found is None:
-                found = _searched(table, graph, asked, fill, device, progress, stats, arguments)
+                found = _searched(table, graph, entries, fill, device, progress, stats, arguments)
             return narrowed(found, graph.weight_dtype)
         graph, seconds = fresh
         if seconds:
             stats["prepare_seconds"] = seconds
-    elif fill and len(asked.starts) >= _FEW:
-        found = _searched(table, graph, asked, fill, device, progress, stats, arguments)
+    elif fill and len(entries.starts) >= _FEW:
+        found = _searched(table, graph, entries, fill, device, progress, stats, arguments)
         return narrowed(found, graph.weight_dtype)
     threads = check_threads(arguments.get("threads"))
-    found = many_pair_distances(graph, asked.starts, asked.ends, threads, memory, stats)
+    found = many_pair_distances(graph, entries.starts, entries.ends, threads, memory, stats)
     reason = _BY_LABELS if stats["pairs_by"] == "labels" else WALKED
     within = "; prepared within this call" if "prepare_seconds" in stats else ""
     stats["reason"] = reason + within
     if progress is not None:
-        progress(len(asked.rows), len(asked.rows))
+        progress(len(entries.rows), len(entries.rows))
     return _finished(graph, found, limit, stats, began)
 
 
 def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began: float) -> Any:
-    """Return the distances within the limit, in the shortest dtype."""
+    """Mask distances beyond the limit, and return them in the shortest dtype that fits."""
     found = mask_beyond(graph, found, check_limit(limit, graph.weight_dtype))
     stats["seconds"] = time.perf_counter() - began
     return narrowed(found, graph.weight_dtype)
 
 
 def _prepared_for(
-    graph: Graph, asked: _Pairs, device: Device, arguments: dict[str, Any]
+    graph: Graph, entries: _Pairs, device: Device, arguments: dict[str, Any]
 ) -> tuple[Prepared, float] | None:
-    """Return the prepared graph and the seconds of preparing, if walks repay them."""
+    """Prepare the graph if walks repay it; return the result and the seconds, or None."""
     request = make_request(
         graph,
         "batch",
-        asked.rows,
+        entries.rows,
         method="auto",
         device=device,
         threads=arguments.get("threads"),
         limit=arguments.get("limit"),
-        targets=asked.columns,
+        targets=entries.columns,
         predecessors=False,
     )
-    memory, count = arguments.get("memory"), len(asked.starts)
+    memory, count = arguments.get("memory"), len(entries.starts)
     if graph.n_negative or memory is not None or can_be_prepared(graph, request) is not True:
         return None
     choices = rank(graph, request)
@@ -193,32 +193,32 @@ def _from_both_ends(
 
 
 def _walk_seconds(facts: Facts) -> float:
-    """Estimate a walk on one core: 4.6 us on roads, 48 on a grid of some 100,000 vertices."""
+    """Estimate a walk on one core: 4.6 us on roads, 48 us on a grid of some 100,000 vertices."""
     return 1e-6 + 1e-7 * math.sqrt(facts.n)
 
 
 def _searched(
     table: Callable[..., Any],
     graph: Graph,
-    asked: _Pairs,
+    entries: _Pairs,
     fill: bool,
     device: Device,
     progress: Callable[[float, float], None] | None,
     stats: dict[str, Any],
     arguments: dict[str, Any],
 ) -> Any:
-    """Return the pairs' entries of one table of all rows, or of one table per few rows."""
+    """Return the pairs' entries of one table of all rows, or of one table per block of rows."""
     stay = graph.on_device and device != "cpu"
     here: Any = runtime.cupy() if stay else np
     dtype = graph.weight_dtype
-    found = here.full(len(asked.starts), unreached_value(dtype), dtype=dtype)
-    order = np.argsort(asked.row_of, kind="stable")
-    step, first = len(asked.rows) if fill else _BLOCK, 0
-    while first < len(asked.rows):
-        low, high = np.searchsorted(asked.row_of[order], [first, first + step])
+    found = here.full(len(entries.starts), unreached_value(dtype), dtype=dtype)
+    order = np.argsort(entries.row_of, kind="stable")
+    step, first = len(entries.rows) if fill else _BLOCK, 0
+    while first < len(entries.rows):
+        low, high = np.searchsorted(entries.row_of[order], [first, first + step])
         mine = order[low:high]
-        columns, column_of = np.unique(asked.ends[mine], return_inverse=True)
-        part = asked.rows[first : first + step]
+        columns, column_of = np.unique(entries.ends[mine], return_inverse=True)
+        part = entries.rows[first : first + step]
         names = graph.name_of(part), graph.name_of(columns)
         try:
             matrix = table(
@@ -227,16 +227,16 @@ def _searched(
         except DistanceOverflowError:
             if step == 1:
                 raise
-            step, fill = 1, False  # a distance that does not fit may belong to no requested pair
+            step, fill = 1, False  # a distance that does not fit may be of no requested pair
             continue
         matrix = runtime.upload(matrix) if stay else matrix
         if matrix.dtype != found.dtype:
             wide = np.promote_types(matrix.dtype, found.dtype)
             matrix, found = widened(matrix, wide), widened(found, wide)
-        places = here.asarray(asked.row_of[mine] - first), here.asarray(column_of)
+        places = here.asarray(entries.row_of[mine] - first), here.asarray(column_of)
         found[here.asarray(mine)] = matrix[places]
         first += step
         if progress is not None:
-            progress(min(first, len(asked.rows)), len(asked.rows))
+            progress(min(first, len(entries.rows)), len(entries.rows))
     stats["pairs_by"] = "table" if fill else "searches"
     return found

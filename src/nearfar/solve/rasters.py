@@ -1,4 +1,4 @@
-"""Requests on a :class:`nearfar.raster.Raster`, solved by the raster engines."""
+"""Requests on a :class:`nearfar.raster.Raster`, which the raster engines solve."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nearfar.raster.surface import Surface
 
 
 def _refuse(method: str, **given: Any) -> None:
-    """Refuse a method that only graphs with stored edges have."""
+    """Refuse methods and arguments that only graphs with stored edges support."""
     if method != "auto":
-        raise OptionError("a Raster has engines of its own: leave out method, name a device")
+        raise OptionError("a Raster has its own engines: omit method, and name a device")
     for name, value in given.items():
         if value is not None and value is not False:
-            raise OptionError(f"{name} does not go with a Raster")
+            raise OptionError(f"{name} is not supported for a Raster")
 
 
 def surface_of(
@@ -35,7 +35,7 @@ def rows_of(
     """Return distances, one row per source."""
     _refuse(method, **options)
     if sources is None:
-        raise OptionError("name the sources: a Raster has a row of its size for each")
+        raise OptionError("give the sources: one row per cell of a Raster would be too large")
     return cost_distances(raster, sources, **given)
 
 

@@ -1,1 +1,1 @@
-"""Operating-system services: memory, files, threads, devices."""
+"""Services of the operating system: memory, files, threads and devices."""

@@ -1,8 +1,8 @@
-"""Small JSON files in the user's cache with measurements of this machine for later runs.
+"""Small JSON files in the user's cache folder with measurements of this machine for later runs.
 
-Each file has a format number, and one of another format counts as empty. It is written under a
-temporary name and renamed, under a lock, so that readers never see a partial file and concurrent
-writers lose nothing.
+Each file has a format number; a file of another format is treated as empty. Files are written under
+a temporary name and renamed while a lock is held, so that readers never see a partial file and
+concurrent writers lose nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _read: dict[Path, tuple[float, dict[str, Any]]] = {}
 
 
 def folder() -> Path:
-    """Return ``$NEARFAR_CACHE``, else ``$XDG_CACHE_HOME/nearfar``, else ``~/.cache/nearfar``."""
+    """Return ``$NEARFAR_CACHE``, or else ``$XDG_CACHE_HOME/nearfar`` or ``~/.cache/nearfar``."""
     return _folder(*map(os.environ.get, ("NEARFAR_CACHE", "XDG_CACHE_HOME", "HOME")))
 
 
-@functools.lru_cache(maxsize=1)  # a small search takes as long as these paths
+@functools.lru_cache(maxsize=1)  # building the paths takes as long as a small search
 def _folder(own: str | None, base: str | None, home: str | None) -> Path:
     if own:
         return Path(own)
@@ -35,7 +35,7 @@ def _folder(own: str | None, base: str | None, home: str | None) -> Path:
 
 
 def load(path: Path, key: str, version: int) -> dict[str, Any]:
-    """Return the entries below ``key``; a missing, damaged or foreign file counts as empty."""
+    """Return the entries under ``key``; none if the file is missing, damaged or foreign."""
     try:
         stamp = path.stat().st_mtime
     except OSError:
@@ -78,13 +78,13 @@ def update(
     except OSError as error:
         raise CacheError(
             f"{what} cannot be stored in {path}: {error.strerror or error}; "
-            "set NEARFAR_CACHE to a folder that can be written"
+            "set NEARFAR_CACHE to a writable folder"
         ) from None
 
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file, in the same folder, which is created if it does not exist."""
+    """Hold the lock of a file; its folder is created if it does not exist."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path.with_suffix(".lock"), "a") as file:
         with contextlib.suppress(OSError):  # some network file systems have no locks

@@ -1,6 +1,6 @@
-"""Queries to the operating system: processor, main memory, locks of files.
+"""Queries to the operating system: processor, main memory and file locks.
 
-Linux, macOS and Windows differ in this; no other module queries them.
+They differ between Linux, macOS and Windows; no other module makes such queries.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import sys
 import time
 from typing import IO, Any
 
-#: Errors of a file system without locks.
+#: Error numbers of file systems without locks.
 NO_LOCKS = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
-_CPUINFO, _MEMINFO = "/proc/cpuinfo", "/proc/meminfo"  # of Linux
+_CPUINFO, _MEMINFO = "/proc/cpuinfo", "/proc/meminfo"  # on Linux
 
-#: Byte that Windows locks: its locks forbid reading, and the file's content must stay readable.
+#: Position of the byte to lock on Windows, beyond the content, since locked bytes are unreadable.
 _LOCKED_BYTE = 1 << 30
 
 
 def processor_name() -> str:
-    """Name of the processor; of an Arm processor on Linux the numbers of its maker and design."""
+    """Return the name of the processor; for Arm on Linux, the numbers of implementer and part."""
     import platform
 
     fields: dict[str, str] = {}
@@ -42,7 +42,7 @@ def processor_name() -> str:
 
 
 def _of_macos(name: str) -> str:
-    """Return a text that the kernel of macOS keeps, or nothing."""
+    """Return a text value of the macOS kernel, or an empty string."""
     import ctypes
 
     size = ctypes.c_size_t(256)
@@ -52,17 +52,17 @@ def _of_macos(name: str) -> str:
 
 
 def total_memory() -> int | None:
-    """Return bytes of main memory; None where that is not known."""
+    """Return the bytes of main memory, or None if unknown."""
     if sys.platform == "win32":
         return _of_windows()[0]
     return _pages("SC_PHYS_PAGES")
 
 
 def available_memory() -> int | None:
-    """Return bytes of main memory that programs can still get; None where that is not known.
+    """Return the bytes of main memory that are available to programs, or None if unknown.
 
-    Linux and Windows count what caches would give up. macOS has no such number: it compresses and
-    swaps, and the answer is all of its memory.
+    Linux and Windows include reclaimable caches. macOS has no such number, since it compresses and
+    swaps memory, so all of its memory is returned.
     """
     if sys.platform == "win32":
         return _of_windows()[1]
@@ -76,7 +76,7 @@ def available_memory() -> int | None:
 
 
 def _pages(name: str) -> int | None:
-    """Return a number of pages in bytes; None where the system does not count such pages."""
+    """Return a number of pages in bytes, or None if the system does not count such pages."""
     try:
         return os.sysconf(name) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -84,7 +84,7 @@ def _pages(name: str) -> int | None:
 
 
 def _of_windows() -> tuple[int, int]:
-    """Return the bytes of physical memory, and how many of them are available."""
+    """Return the bytes of physical memory in total and available."""
     import ctypes
 
     class Status(ctypes.Structure):
@@ -103,10 +103,10 @@ def _of_windows() -> tuple[int, int]:
 
 
 def lock_file(file: IO[Any], *, wait: bool) -> None:
-    """Lock an open file for this process until it is closed, however the process ends.
+    """Lock an open file for this process until it is closed or the process ends.
 
-    Another holder is waited for, or is a BlockingIOError. A file system without locks is an OSError
-    with one of ``NO_LOCKS``.
+    If another process holds the lock, wait for it, or raise BlockingIOError without ``wait``. On a
+    file system without locks an OSError with one of ``NO_LOCKS`` is raised.
     """
     if sys.platform != "win32":
         import fcntl

@@ -1,4 +1,4 @@
-"""Small tables as HTML, for notebooks."""
+"""Small HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 
 def facts_table(title: str, facts: Iterable[tuple[str, object]]) -> str:
-    """Return labels and values below a title."""
+    """Return a table of labels and values with a title."""
     return table(title, (), facts)
 
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows below heads and a title; the first cell of a row is its label."""
+    """Return a table with a title and heads; the first cell of a row is its label."""
     head = "".join(f"<th>{_text(cell)}</th>" for cell in heads)
     lines = ["<table>", f"<caption>{_text(title)}</caption>"]
     lines += [f"<thead><tr>{head}</tr></thead>"] if heads else []
@@ -24,6 +24,6 @@ def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) ->
 
 
 def _text(cell: object) -> str:
-    import html  # its table of entities is long
+    import html  # imported late, since its table of entities is large
 
     return html.escape(str(cell))

@@ -11,7 +11,7 @@ from typing import Any
 def lazy_names(
     package: str, listed: Mapping[str, tuple[str, ...]], modules: tuple[str, ...] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` of a package with the names listed by submodule."""
+    """Return ``__getattr__`` and ``__dir__`` for a package, from names listed by submodule."""
     places = {name: module for module, names in listed.items() for name in names}
 
     def get(name: str) -> Any:

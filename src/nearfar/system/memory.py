@@ -1,4 +1,4 @@
-"""Main memory: the amount available to a run, and arrays that many threads write to."""
+"""Main memory: the amount available to a run, and arrays to which many threads write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.system.host import available_memory
 
-#: Control groups of version 2 and 1 as a container sees them: folder, limit, use, idle pages.
+#: Control groups of versions 2 and 1 inside a container: folder, limit, usage, inactive pages.
 _GROUPS = (
     ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
     (
@@ -24,11 +24,11 @@ _GROUPS = (
         "total_inactive_file",
     ),
 )
-_LARGE = 1 << 22  # bytes from which NumPy asks for huge pages
+_LARGE = 1 << 22  # bytes from which NumPy requests huge pages
 
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike, threads: int) -> NDArray[Any]:
-    """Allocate an array, as :func:`numpy.empty`, for a result that many threads write to."""
+    """Allocate an array, as :func:`numpy.empty`, to which many threads will write."""
     from nearfar import _cpu
 
     made = np.empty(shape, dtype=dtype)
@@ -38,7 +38,7 @@ def empty(shape: tuple[int, ...], dtype: DTypeLike, threads: int) -> NDArray[Any
 
 
 def free_memory() -> int:
-    """Return the bytes of main memory that a run can still get, within a container's limit."""
+    """Return the bytes of main memory available to a run, within the limit of a container."""
     available = available_memory()
     free = 1 << 62 if available is None else available
     for group in _GROUPS:
@@ -56,7 +56,7 @@ def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:
 
 
 def bytes_left(memory: int | None, free: Callable[[], int]) -> int:
-    """Return the memory for a run: the caller's grant, or the free memory."""
+    """Return the memory for a run: that given by the caller, or the free memory."""
     if memory is None:
         return free()
     if (

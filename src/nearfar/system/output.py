@@ -1,8 +1,8 @@
-"""Atomic files: written under a temporary name, then renamed.
+"""Atomic output files, written under a temporary name and then renamed.
 
-Devices such as ``/dev/null`` and pipes are written directly: renaming would replace them by a
-plain file. A symbolic link is kept, and the file that it names is replaced. A new file inherits
-the permissions of the one it replaces.
+Devices such as ``/dev/null`` and pipes are written directly, since renaming would replace them by a
+regular file. A symbolic link is preserved, and its target is replaced. A new file inherits the
+permissions of the file it replaces.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ from nearfar.system.host import NO_LOCKS, lock_file
 
 _serial = itertools.count()
 
-#: Characters of the final name that the temporary one keeps, the suffixes among them: some writers
-#: choose a format by those, and a long name must not become too long.
+#: Trailing characters of the final name in the temporary one. They include the suffixes, by which
+#: some writers choose a format; long names must not exceed the limit of the file system.
 _KEPT = 40
 
 
 @contextlib.contextmanager
 def naming(path: str | os.PathLike[str], other: str | None = None) -> Iterator[None]:
-    """Give errors of the operating system the name of the file that is written.
+    """Add the name of the output file to errors of the operating system.
 
-    A failed write, such as on a full disk, names no file, and the user does not know ``other``.
+    A failed write, such as on a full disk, does not name the file, and users do not know the
+    temporary name ``other``.
     """
     try:
         yield
     except OSError as error:
-        if error.errno is not None and error.filename in (None, other):  # else it has its own words
+        if error.errno is not None and error.filename in (None, other):  # about this file
             error.filename = os.fspath(path)
         raise
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], *, sole: bool = False) -> Iterator[Path]:
-    """Yield a path to write to, renamed to ``path`` if the block ends without an error."""
+    """Yield a temporary path, which is renamed to ``path`` if the block ends without an error."""
     final = Path(os.path.realpath(path))
     try:
         there = final.stat()
@@ -75,11 +76,11 @@ def replacing(path: str | os.PathLike[str], *, sole: bool = False) -> Iterator[P
 def only_writer(
     path: str | os.PathLike[str], lock: str | os.PathLike[str] | None = None
 ) -> Iterator[None]:
-    """Hold the lock of a slow output for the length of the block.
+    """Hold the lock of an output file during the block.
 
-    The lock is one of the operating system's, so it ends with the process, however
-    that ends. Network file systems keep it among hosts if they have locks (NFS does); where there
-    are none, nothing is locked.
+    The operating system releases the lock when the process ends for any reason. On network file
+    systems with locks (such as NFS) it applies across hosts; on file systems without locks nothing
+    is locked.
     """
     import platform
 
@@ -97,7 +98,7 @@ def only_writer(
                 file.seek(0)
                 holder = file.read().strip() or "another process"
             raise OptionError(
-                f"{os.fspath(path)} is being written by {holder}: wait for its end, or choose "
+                f"{os.fspath(path)} is being written by {holder}: wait until it ends, or choose "
                 "another name"
             ) from None
         except OSError as error:
@@ -107,7 +108,7 @@ def only_writer(
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
                 break
-        file.close()  # the writer before has just removed it
+        file.close()  # the previous writer has just removed it
     with file:
         try:
             file.truncate(0)

@@ -1,4 +1,4 @@
-"""Progress bar with the time left, on stderr if that is a terminal."""
+"""Progress bar with the remaining time, on stderr if that is a terminal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from types import TracebackType
 
 _FIRST = 0.5  # seconds before the first bar
-_LINE_EVERY = 10.0  # seconds between lines where the bar cannot be redrawn
+_LINE_EVERY = 10.0  # seconds between lines if the bar cannot be redrawn
 
 
 def time_left(seconds: float) -> str:
-    """Return a rough time in words: ``40 s``, ``3 min``, ``2 h 10 min``."""
+    """Format a rough duration: ``40 s``, ``3 min``, ``2 h 10 min``."""
     if seconds < 60:
         return f"{max(round(seconds), 1)} s"
     minutes = round(seconds / 60)
@@ -23,7 +23,7 @@ def time_left(seconds: float) -> str:
 
 
 class Finished:
-    """Count of finished parts, reported to a function ``(done, total)`` by whichever thread."""
+    """Count of finished parts, reported to a function ``(done, total)`` by any thread."""
 
     def __init__(self, progress: Callable[[float, float], None] | None, total: int) -> None:
         self.progress, self.total, self.done = progress, total, 0
@@ -38,15 +38,14 @@ class Finished:
 
 
 class Progress:
-    """A bar on stderr for long work; silent when stderr is not a terminal, or with ``--quiet``.
+    """Progress bar on stderr for long work; silent without a terminal, or with ``--quiet``.
 
     Notes
     -----
-    The first bar shows after half a second, so that short work leaves no trace; inside a ``with``
-    block also where nothing is reported until then. Call the object
-    with ``(done, total)``; readers that accept ``progress=`` do so. After two seconds the bar says
-    how long the rest takes at the pace so far, counted from the first call. ``NO_COLOR`` turns
-    colour off.
+    The object is called with ``(done, total)``, for example by functions with a ``progress``
+    argument. The bar appears after half a second, so that short work leaves no trace; inside a
+    ``with`` block it appears even if nothing is reported until then. After two seconds it shows the
+    remaining time at the pace since the first call. ``NO_COLOR`` disables colour.
     """
 
     def __init__(self, text: str, *, enabled: bool = True, always: bool = False) -> None:
@@ -58,7 +57,7 @@ class Progress:
         self.drawn = 0.0
         self.first: tuple[float, float] | None = None
         self.last = (0.0, 1.0)
-        # Work that reports late has a bar too, empty at first.
+        # Shows an empty bar if nothing is reported for a while.
         self.waiting = threading.Timer(_FIRST + 0.1, self._begin)
         self.waiting.daemon = True
 
@@ -79,18 +78,18 @@ class Progress:
     ) -> None:
         self.waiting.cancel()
         if self.waiting.is_alive():
-            self.waiting.join()  # it may be drawing
+            self.waiting.join()  # the timer may be drawing
         if self.drawn and self.bar:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
     def stage(self, stage: str, done: float, total: float) -> None:
-        """Report progress as :meth:`__call__` does, with the name of a stage."""
+        """Report progress with the name of a stage; see :meth:`__call__`."""
         self.text = f"{self.title} ({stage})"
         self(done, total)
 
     def left(self, now: float, done: float, total: float) -> str:
-        """Return the time left at the pace since the first call, in words; empty while unknown."""
+        """Return the remaining time at the pace since the first call as text, empty if unknown."""
         if self.first is None:
             self.first = (now, done)
         begun, at_first = self.first
@@ -99,7 +98,7 @@ class Progress:
         return f"{time_left((now - begun) * (total - done) / (done - at_first))} left"
 
     def __call__(self, done: float, total: float) -> None:
-        """Report the finished work; cheap enough to call often."""
+        """Report the finished work; cheap enough for frequent calls."""
         now = time.monotonic()
         if not self.enabled:
             return

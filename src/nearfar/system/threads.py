@@ -1,4 +1,4 @@
-"""Number of threads, and calls on several of them that Ctrl-C ends together."""
+"""Number of threads, and calls on several threads that Ctrl-C interrupts."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ T = TypeVar("T")
 
 
 def default_threads() -> int:
-    """Return the cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_threads(threads: int | None) -> int:
     """Return the number of workers, at least 1; None means all cores of this process.
 
-    Never more than 64, or four times the cores where that is more: workers meet after every step,
-    and a thousand on two cores would spend minutes on a solve of milliseconds.
+    The number is at most 64 or four times the number of cores, whichever is greater: workers
+    synchronise after every step, and a thousand of them on two cores would take minutes for a solve
+    of milliseconds.
     """
     if threads is None:
         return default_threads()
@@ -36,10 +37,10 @@ def check_threads(threads: int | None) -> int:
 
 
 def on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:
-    """Return the results of one(0), one(1), ..., ``threads`` of them at a time.
+    """Return the results of one(0), one(1), ..., computed by ``threads`` threads.
 
-    Python reports Ctrl-C only to the main thread, so the searches in other threads are stopped by a
-    flag; an error in one of them also ends the others.
+    Python reports Ctrl-C only to the main thread, so searches in other threads are stopped by a
+    flag; an error in one thread also stops the others.
     """
     from nearfar import _cpu
 

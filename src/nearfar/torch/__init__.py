@@ -1,7 +1,7 @@
 """Shortest-path distances as encodings for graph neural networks and graph transformers.
 
-One tensor for a batch of small graphs, made where the batch lies: on the GPU for tensors there.
-PyTorch is never imported for its own sake; NumPy and CuPy arrays are answered in kind.
+The distances of a batch of small graphs are computed as one tensor on the device of the batch.
+PyTorch is imported only if tensors are given; NumPy and CuPy arrays return arrays of the same kind.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Distances within every graph of a batch, from as many searches as its largest graph has vertices.
+"""Distances within each graph of a batch, by one search per vertex of the largest graph.
 
-The graphs of a batch are the parts of one graph and never meet, so one search can begin in all of
-them at once. A further vertex ``n + i`` leads to the vertex at place ``i`` of every graph; the
-distances from it are row ``i`` of every graph's matrix. No search sees another graph's vertices in
-vain, and a GPU has all graphs to work on at every step.
+The graphs of a batch are disconnected parts of one graph, so one search can start in all of them at
+once. An additional vertex ``n + i`` has edges to the ``i``-th vertex of every graph; the distances
+from it are row ``i`` of every graph's matrix. Each search scans only vertices that it needs, and a
+GPU works on all graphs at every step.
 """
 
 from __future__ import annotations
@@ -40,42 +40,44 @@ def shortest_path_distances(
 ) -> Any:
     """Return the distances between all vertices of each graph of a batch, in one tensor.
 
-    The arguments are called as in PyTorch Geometric, and the result is laid out as
-    ``torch_geometric.utils.to_dense_adj`` lays out adjacency.
+    The arguments have the names of PyTorch Geometric, and the result has the layout of
+    ``torch_geometric.utils.to_dense_adj``.
 
     Parameters
     ----------
     edge_index : integer tensor or array, shape (2, m)
-        Sources and targets, directed: both directions of an undirected edge. Tensors and
-        arrays on a GPU stay on it.
+        Sources and targets of directed edges; an undirected edge needs both directions. Tensors and
+        arrays on a GPU stay on that GPU.
     batch : integer tensor or array, shape (n,), or None
-        The graph of every vertex, ascending, as ``data.batch``. None: one graph.
+        Graph of each vertex in ascending order, as ``data.batch``. None means a single graph.
     edge_weight : tensor or array, shape (m,) or (m, 1), or None
-        None counts edges. No gradient flows back through a distance.
+        Weights of the edges; None counts edges. Distances have no gradients.
     num_nodes : int or None
-        Vertices of a single graph, as ``data.num_nodes``; None takes the largest end plus one.
+        Number of vertices of a single graph, as ``data.num_nodes``; None means the largest end plus
+        one.
     max_num_nodes : int or None
-        Rows and columns per graph; None takes the largest graph's.
+        Rows and columns per graph; None means the number of vertices of the largest graph.
     batch_size : int or None
-        Number of graphs; None takes the last of ``batch`` plus one.
+        Number of graphs; None means the last entry of ``batch`` plus one.
     unreached : number or None
-        Value of pairs without a path, and beyond the vertices of a smaller graph. None: -1
-        for integers, inf for floats.
+        Value for pairs without a path and for padding of smaller graphs. None means -1 for integers
+        and inf for floats.
     limit : number or None
-        Longer distances count as unreached.
+        Inclusive limit; pairs with longer distances are unreached.
     method, device, threads, **options
         As for :func:`nearfar.distances`.
 
     Returns
     -------
     tensor or array, shape (batch_size, max_num_nodes, max_num_nodes)
-        Entry (b, i, j) is the distance from the i-th to the j-th vertex of graph b, in int32
-        without weights, else in their dtype; of the kind and on the device of ``edge_index``.
+        Distances, where entry (b, i, j) is that from the i-th to the j-th vertex of graph b. The
+        dtype is that of the weights, or int32 without weights; library and device are those of
+        ``edge_index``.
 
     Raises
     ------
     GraphError
-        If an edge joins two graphs, ``batch`` does not ascend, or an argument has another shape.
+        If an edge joins two graphs, ``batch`` is not ascending, or an argument has a wrong shape.
     OptionError
         If a graph has more than ``max_num_nodes`` vertices, or ``unreached`` does not fit.
     NegativeCycleError
@@ -83,8 +85,8 @@ def shortest_path_distances(
 
     Notes
     -----
-    As many searches over the whole batch as its largest graph has vertices: time and memory are
-    those of the result.
+    The number of searches over the whole batch is that of the vertices of the largest graph; time
+    and memory are proportional to the result.
 
     Examples
     --------
@@ -101,13 +103,15 @@ def shortest_path_distances(
             [-1, -1, -1]]], dtype=int32)
     """
     given = _detached(edge_index)
-    there = runtime.is_device_array(given)
-    xp: Any = runtime.cupy() if there else np
-    ends = _array(given, there, "edge_index")
+    on_gpu = runtime.is_device_array(given)
+    xp: Any = runtime.cupy() if on_gpu else np
+    ends = _array(given, on_gpu, "edge_index")
     if ends.ndim != 2 or ends.shape[0] != 2:
         raise GraphError(f"edge_index has shape {ends.shape}: give (2, number of edges)")
-    member = _members(xp, ends, batch, num_nodes, there)
-    weights = None if edge_weight is None else _array(edge_weight, there, "edge_weight").reshape(-1)
+    member = _members(xp, ends, batch, num_nodes, on_gpu)
+    weights = (
+        None if edge_weight is None else _array(edge_weight, on_gpu, "edge_weight").reshape(-1)
+    )
     n, k = len(member), int(member[-1]) + 1 if len(member) else 0
     k = _at_least(batch_size, k, "batch_size")
     sizes = xp.bincount(member, minlength=k) if n else xp.zeros(k, dtype=np.int64)
@@ -115,7 +119,7 @@ def shortest_path_distances(
     width = _at_least(max_num_nodes, most, "max_num_nodes")
     place = xp.arange(n) - (xp.cumsum(sizes) - sizes)[member] if n else member
     graph = _with_beginnings(xp, ends, weights, member, place, most)
-    step = 0 if weights is not None else 1  # to the first vertex
+    step = 0 if weights is not None else 1  # weight of the edges from additional vertices
     limit = check_limit(limit, graph.weight_dtype)
     found = distances(
         graph,
@@ -139,31 +143,31 @@ def shortest_path_distances(
 
 
 def _detached(tensor: Any) -> Any:
-    """Return a tensor without its history, which DLPack refuses."""
+    """Return a tensor without its gradient history, which DLPack would refuse."""
     return tensor.detach() if hasattr(tensor, "detach") else tensor
 
 
-def _array(given: Any, there: bool, what: str) -> Any:
-    """Return a CuPy array, or a NumPy array."""
+def _array(given: Any, on_gpu: bool, what: str) -> Any:
+    """Convert to a CuPy array if ``on_gpu``, otherwise to a NumPy array."""
     given = _detached(given)
-    return runtime.upload(given) if there else as_numpy(given, what)
+    return runtime.upload(given) if on_gpu else as_numpy(given, what)
 
 
-def _members(xp: Any, ends: Any, batch: Any, num_nodes: int | None, there: bool) -> Any:
-    """Return the graph of every vertex, checked."""
+def _members(xp: Any, ends: Any, batch: Any, num_nodes: int | None, on_gpu: bool) -> Any:
+    """Check ``batch``, and return the graph of each vertex."""
     largest = int(ends.max()) if ends.size else -1
     if batch is None:
         return xp.zeros(_at_least(num_nodes, largest + 1, "num_nodes"), dtype=np.int64)
-    member = _array(batch, there, "batch")
+    member = _array(batch, on_gpu, "batch")
     if member.ndim != 1 or member.dtype.kind not in "iu":
-        raise GraphError(f"batch has shape {member.shape} and dtype {member.dtype}: give the "
-                         "number of its graph for every vertex")  # fmt: skip
+        raise GraphError(f"batch has shape {member.shape} and dtype {member.dtype}: give one graph "
+                         "number per vertex")  # fmt: skip
     if num_nodes is not None and num_nodes != len(member):
         raise GraphError(f"num_nodes is {num_nodes}, but batch has {len(member)} vertices")
     if ends.size and not 0 <= int(ends.min()) <= largest < len(member):
         raise GraphError(f"edge_index has ends outside 0 to {len(member) - 1}, the last of batch")
     if len(member) and (int(member[0]) < 0 or bool((member[1:] < member[:-1]).any())):
-        raise GraphError("batch does not ascend from 0: the vertices of a graph lie together")
+        raise GraphError("batch is not ascending from 0: give the vertices graph by graph")
     apart = member[ends[0]] != member[ends[1]]
     if bool(apart.any()):
         at = int(apart.argmax())
@@ -173,7 +177,7 @@ def _members(xp: Any, ends: Any, batch: Any, num_nodes: int | None, there: bool)
 
 
 def _with_beginnings(xp: Any, ends: Any, weights: Any, member: Any, place: Any, most: int) -> Graph:
-    """Return the batch as one graph, with vertex n + i before the i-th vertex of each graph."""
+    """Return the batch as one graph with a vertex n + i that leads to the i-th of each graph."""
     n = len(member)
     tails = xp.concatenate((ends[0].astype(np.int64, copy=False), n + place))
     heads = xp.concatenate((ends[1].astype(np.int64, copy=False), xp.arange(n)))
@@ -186,7 +190,7 @@ def _with_beginnings(xp: Any, ends: Any, weights: Any, member: Any, place: Any, 
 
 
 def _at_least(wanted: int | None, needed: int, what: str) -> int:
-    """Return a size that was given, or the one that is needed."""
+    """Return the given size after checking that it suffices, or the needed size."""
     if wanted is None:
         return needed
     if not isinstance(wanted, (int, np.integer)) or wanted < needed:
@@ -195,12 +199,12 @@ def _at_least(wanted: int | None, needed: int, what: str) -> int:
 
 
 def _blank(unreached: float | None, kind: np.dtype[Any], graph: Graph) -> Any:
-    """Return the value for no path, in the dtype of the distances."""
+    """Return the value for unreached pairs, in the dtype of the distances."""
     if unreached is None:
         if kind.kind == "f":
             return kind.type(np.inf)
         if graph.n_negative:
-            raise OptionError("-1 may be a distance here: give unreached=, another number")
+            raise OptionError("-1 may be a distance with these weights: give unreached=")
         return kind.type(-1)
     if isinstance(unreached, bool) or not isinstance(unreached, (int, float, np.number)):
         raise OptionError(f"unreached is {quoted(unreached)}: give a number")
@@ -209,5 +213,5 @@ def _blank(unreached: float | None, kind: np.dtype[Any], graph: Graph) -> Any:
     bounds = np.iinfo(kind)
     whole = float(unreached).is_integer()  # neither NaN nor infinite
     if not whole or not bounds.min <= unreached <= bounds.max:
-        raise OptionError(f"unreached is {quoted(unreached)}: distances here are {kind}")
+        raise OptionError(f"unreached is {quoted(unreached)}, but distances are {kind}")
     return kind.type(int(unreached))

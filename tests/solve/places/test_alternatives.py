@@ -97,7 +97,7 @@ def test_one_street_and_one_route() -> None:
         ({"stretch": 0.9}, "stretch is 0.9: give a number from 1"),
         ({"sharing": 2}, "sharing is 2"),
         ({"local": "long"}, "local is 'long'"),
-        ({"destination": [2, 3], "origin": [0, 1]}, "one origin and one destination"),
+        ({"destination": [2, 3], "origin": [0, 1]}, "a single origin and a single destination"),
     ],
 )
 def test_bad_input_is_told_in_a_sentence(options: dict[str, Any], text: str) -> None:

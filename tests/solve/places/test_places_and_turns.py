@@ -129,7 +129,7 @@ def test_vertices_in_places_are_those_of_the_original_graph() -> None:
             assert nearfar.route(turns, 0, target).vertices[0] == 0
             assert nearfar.route(turns, 0, target).length == matrix[0, target]
     assert g.n_vertices == 9
-    with pytest.raises(OptionError, match="isochrones, table and route take places"):
+    with pytest.raises(OptionError, match="table or route for places"):
         nearfar.sssp(turns, (10.0, 20.0))
 
 

@@ -163,7 +163,7 @@ def test_other_forms_of_the_same_places() -> None:
     assert np.array_equal(nearfar.table(g, snapped, snapped), want)
     one = nearfar.table(g, tuple(PLACES[0].tolist()), PLACES)
     assert np.array_equal(one, want[:1])
-    with pytest.raises(GraphError, match=r"in EPSG:3857, and the network in degrees: .*to_crs"):
+    with pytest.raises(GraphError, match=r"in EPSG:3857, but the network is in degrees: .*to_crs"):
         nearfar.table(g, series.to_crs(3857), series)
 
 

@@ -1,13 +1,13 @@
 """Methods for many sources, solved as a batch instead of a loop over single sources.
 
-There are two ideas, for both kinds of devices::
+Both kinds of devices have two methods::
 
     one source per worker:
-        each worker (CPU core, thread block) takes the next source and solves it, in memory
-        that it keeps
+        each worker (CPU core, thread block) repeatedly takes the next source and solves it,
+        reusing its memory
     one source per lane:
         each edge is read once for 8 to 64 sources, whose distances to one vertex lie side by side
-        while some vertex waits:
+        while a vertex waits:
             v = a vertex whose least improved lane is nearest
             for each edge (v, t, w):
                 improved = distance[v][:] + w < distance[t][:]
@@ -15,8 +15,8 @@ There are two ideas, for both kinds of devices::
                 if any(improved): t waits
 
 The first does the least work and is faster where searches have little in common, as on road
-networks. The second relaxes some edges repeatedly, but serves all lanes by one memory access,
+networks. The second relaxes some edges repeatedly, but serves all lanes with one memory access,
 and is faster on graphs of small diameter: its working set is one graph, not one per worker.
 
-Rows are independent: a row has the same bits in any batch.
+Rows are independent: a row has the same bits in every batch.
 """

@@ -33,7 +33,7 @@ def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> ND
 def _searches(facts: Facts, request: Request) -> Estimate:
     """Estimate one source per worker; fitted, as lanes are, to ``benchmarks/all_pairs.py``."""
     k = request.n_sources
-    # Measured: 1.5 times the model of a single search on roads and grids, elsewhere about that.
+    # Measured: 1.5 times the model of a single search on roads and grids, about 1 elsewhere.
     # The working set of searches that stop early fits the caches.
     buckets = WorkerOptions().buckets(facts.graph)
     one = 0.75 * (1 + facts.share) * bucket_search(facts) if buckets else heap_search(facts)
@@ -57,7 +57,7 @@ def _unevenness(facts: Facts) -> float:
     device="cpu",
     problems=BATCH,
     options=WorkerOptions,
-    summary="each worker searches over buckets, or a heap in small graphs, keeping its memory",
+    summary="each worker searches with buckets, or a heap in small graphs, reusing its memory",
     paper="meyer-sanders-2003",
     section="sequential delta-stepping; below 512 vertices Dijkstra's method",
     complexity="O(k (n + m + d / delta)) on average, O(k (n + m) log n) over a heap",
@@ -95,8 +95,8 @@ def _sweeps(facts: Facts, request: Request) -> Estimate | None:
         return None
     width = 64 if dtype.kind == "i" else 128 // dtype.itemsize
     batches = -(-k // width)
-    # Equal searches scan a vertex once, searches with nothing in common once per source; hops and
-    # degree say which these are. With uneven weights a vertex is scanned up to 14 times as often.
+    # Identical searches scan a vertex once, unrelated ones once per source; hops and degree tell
+    # them apart. With uneven weights a vertex is scanned up to 14 times as often.
     apart = 2 + min(max(0.27, 0.022 * facts.degree**2), 0.75) * facts.hops
     scans = n / (batches / k + 1 / apart)
     scans *= 1 + 0.75 * max(_unevenness(facts) - 3, 0.0) * min(facts.hops / 32, 1.0)
@@ -110,7 +110,7 @@ def _sweeps(facts: Facts, request: Request) -> Estimate | None:
 
 
 def _lane_bytes(graph: Graph, request: Request) -> int:
-    """Return two cache lines of lanes per vertex for each worker, and its queue."""
+    """Return the bytes of each worker: two cache lines of lanes per vertex, and a queue."""
     return 140 * graph.n_vertices * request.threads
 
 
@@ -120,7 +120,7 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
     problems=BATCH,
     options=LaneOptions,
     requires=_fits_lanes,
-    summary="8 to 64 sources in the lanes of vector registers, an edge read once for all",
+    summary="8 to 64 sources in the lanes of vector registers, each edge read once for all",
     paper="dial-1969",
     complexity="O(k n m / width) in the worst case, a few scans per vertex in practice",
     cost=_sweeps,
@@ -129,7 +129,7 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
 def lanes(
     graph: Graph, sources: NDArray[np.int64], options: LaneOptions, workspace: Workspace
 ) -> Answer:
-    """Solve one source per lane; integers in 16-bit lanes first, repeated wider if need be."""
+    """Solve one source per lane; integers in 16-bit lanes first, repeated wider if necessary."""
     out = answer_rows(graph, sources, workspace)
     delta = options.delta if options.delta is not None else graph.mean_weight / 4
     heaviest = int(graph.max_weight) if graph.weight_dtype.kind == "i" else 0

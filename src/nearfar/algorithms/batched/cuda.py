@@ -20,13 +20,14 @@ from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 from nearfar.system.devices import runtime
 
 BATCH = frozenset({"batch", "all_pairs"})
-MOST_ENTRIES = 8192  # of each queue in shared memory
-MOST_BLOCKS, LEAST_THREADS = 8, 128  # of a multiprocessor and of a block in shared memory
-_GLOBAL_THREADS = 512  # of a block whose distances lie in global memory
+MOST_ENTRIES = 8192  # entries per queue in shared memory
+# Shared layout: blocks per multiprocessor at most, threads per block at least.
+MOST_BLOCKS, LEAST_THREADS = 8, 128
+_GLOBAL_THREADS = 512  # threads per block if its distances are in global memory
 RESIDENT = 1024  # threads per multiprocessor that 64 registers per thread permit
 LISTS_FROM = 20_000  # vertices; smaller graphs have too few words to share
-_LIST = 8  # bytes of lists per thread, where there are lists
-_SHARED_STATIC = 1024  # upper bound of a block's memory besides its dynamic shared memory
+_LIST = 8  # bytes of lists per thread, if lists are used
+_SHARED_STATIC = 1024  # upper bound on a block's static shared memory
 
 
 def _bitmaps(n: int, count: int) -> int:
@@ -34,12 +35,12 @@ def _bitmaps(n: int, count: int) -> int:
 
 
 def _shared(n: int, bits: int) -> int:
-    """Return dynamic shared memory of a block besides its lists: slots, then three bitmaps."""
+    """Return the dynamic shared memory of a block without lists: slots, then three bitmaps."""
     return -(-n * bits // 32) * 4 + _bitmaps(n, 3)
 
 
 def _room(here: runtime.Device, lists: bool = False) -> int:
-    """Return the shared memory for slots and bitmaps of a multiprocessor's only block."""
+    """Return the shared memory for slots and bitmaps if a multiprocessor runs a single block."""
     return here.shared_per_block - _SHARED_STATIC - (_LIST * RESIDENT if lists else 0)
 
 
@@ -50,7 +51,7 @@ def _blocks(here: runtime.Device, n: int, bits: int, lists: bool) -> int:
 
 
 def _delta(graph: Graph) -> float:
-    """Return the threshold's step in shared memory; thin frontiers call for fewer steps."""
+    """Return the threshold's step in the shared layout; thin frontiers need fewer steps."""
     return (4.0 if sparse(graph) else 1.0) * graph.mean_weight
 
 
@@ -58,7 +59,7 @@ def _fits_shared(graph: Graph, request: Request) -> Literal[True] | str:
     bits = 16 if graph.weight_dtype.kind == "i" else 8 * graph.weight_dtype.itemsize
     needed, room = _shared(graph.n_vertices, bits), _room(runtime.device())
     if needed > room:
-        return f"{needed} bytes of shared memory per block needed, {room} there: too many vertices"
+        return f"needs {needed} bytes of shared memory per block, of {room}: too many vertices"
     return _fits_narrow(graph, request)
 
 
@@ -68,11 +69,11 @@ def _fits_narrow(graph: Graph, request: Request) -> Literal[True] | str:
     return True
 
 
-_FIXED = 4e-5  # seconds of a batch besides a launch, its rows and the transfers
+_FIXED = 4e-5  # seconds per batch in addition to a launch, its rows and the transfers
 
 
 def _in_blocks(facts: Facts, request: Request, edge: float, vertex: float, times: float) -> float:
-    """Estimate one block per source, bound by throughput or by the steps of a single block."""
+    """Estimate one block per source, limited by throughput or by the steps of a single block."""
     k, n, m = request.n_sources, facts.n, facts.m
     alone = times * (2e-5 + (n + m) * 4e-9)
     return _FIXED + k * max(m * edge + n * vertex, alone / (2 * max(min(k, 132), 1)))
@@ -102,7 +103,7 @@ def _in_lanes(facts: Facts, request: Request) -> Estimate:
     summary="a thread block solves one source with everything in shared memory",
     paper="davidson-2014",
     section="V.C, one block per source (beyond the paper)",
-    complexity="O(k n m) at worst, a few looks per edge in practice",
+    complexity="O(k n m) at worst, a few scans per edge in practice",
     cost=_in_shared,
     devices={"device"},
 )
@@ -120,7 +121,7 @@ def block_per_source(
 
 
 class _SharedSearch(Search):
-    """Use of shared memory by the blocks of one batch, and their launches."""
+    """Shared layout of one batch: use of shared memory by its blocks, and launches."""
 
     def __init__(
         self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
@@ -137,7 +138,7 @@ class _SharedSearch(Search):
         self.room = _room(self.here, self.lists)
         # initial bits of a distance in shared memory
         self.bits = self._first_bits() if self.integer else self.full
-        # whether the memory of a multiprocessor suffices for a block
+        # whether the shared memory of a multiprocessor suffices for a block
         self.fits = _shared(n, self.bits) <= self.room
 
     def _first_bits(self) -> int:
@@ -146,9 +147,9 @@ class _SharedSearch(Search):
         narrow = 2 * int(self.graph.max_weight) < 2**16
         same = _blocks(self.here, n, 32, self.lists) == _blocks(self.here, n, 16, self.lists)
         if narrow and same and _shared(n, 32) <= self.room:
-            narrow = False  # wider slots are lowered by one instruction and never repeated
-        asked = self.options.slot_bits or (16 if narrow else 32)
-        fitting = (b for b in (asked, 32, 16) if b <= self.full and _shared(n, b) <= self.room)
+            narrow = False  # wider slots have an atomic minimum and are never repeated
+        bits = self.options.slot_bits or (16 if narrow else 32)
+        fitting = (b for b in (bits, 32, 16) if b <= self.full and _shared(n, b) <= self.room)
         return next(fitting, 16)
 
     def solve(self, batch: Batch) -> NDArray[np.int64]:
@@ -172,7 +173,7 @@ class _SharedSearch(Search):
         return lost
 
     def _launch(self, batch: Batch, bits: int) -> Any:
-        """Launch once; return a flag per source on the device for rows that did not fit."""
+        """Launch once; return one flag per source on the device, set for rows that did not fit."""
         cp = runtime.cupy()
         sources = batch.sources
         rows, edges = self.rows, self.edges
@@ -213,7 +214,7 @@ class _SharedSearch(Search):
 
 def _common(batch: Batch, rows: Rows, edges: Essential, values: Values) -> dict[str, Any]:
     """Return the arguments that both kernels with a block per source take."""
-    sources, places = batch.there()
+    sources, places = batch.on_device()
     return {
         "offsets": edges.offsets,
         "edges": edges.edges,
@@ -228,14 +229,14 @@ def _common(batch: Batch, rows: Rows, edges: Essential, values: Values) -> dict[
         "delta": values.delta,
         "cap": values.cap,
         "stats": rows.counters,
-        "told": batch.told,
+        "told": batch.finished,
         "figures": batch.figures,
         "all_rows": np.int64(len(rows.sources)),
     }
 
 
 class _GlobalSearch(Search):
-    """Sharing of a multiprocessor by the blocks of one batch, and their launches."""
+    """Global layout of one batch: blocks per multiprocessor, and launches."""
 
     def __init__(
         self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
@@ -305,14 +306,14 @@ class _GlobalSearch(Search):
     summary="a thread block solves one source, distances in global memory, queue in shared",
     paper="davidson-2014",
     section="V.C, one block per source (beyond the paper)",
-    complexity="O(k n m) at worst, a few looks per edge in practice",
+    complexity="O(k n m) at worst, a few scans per edge in practice",
     cost=_in_global,
     devices={"device"},
 )
 def block_per_source_global(
     graph: Graph, sources: NDArray[np.int64], options: BlockOptions, workspace: Workspace
 ) -> Answer:
-    """Run near-far in global memory with a compact queue in shared memory; for large graphs."""
+    """Run near-far in global memory with a compact queue in shared memory, for large graphs."""
     rows = Rows(graph, sources, workspace, reduces=True)
     if rows.nothing is not None:
         return rows.nothing

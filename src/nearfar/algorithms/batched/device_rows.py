@@ -19,7 +19,7 @@ from nearfar.system.memory import empty
 
 
 def steps_allowed(n: int) -> int:
-    """Return the watchdog's bound on the steps of a row, far beyond that of any graph."""
+    """Return the watchdog's bound on the steps of a row, which no correct run reaches."""
     return 8 * n + 1_000_000
 
 
@@ -30,7 +30,7 @@ class Values:
         dtype = graph.weight_dtype
         self.floating = dtype.kind == "f"
         self.scalar = np.uint64 if bits == 64 else np.uint32  # the kernels' value_t
-        self.limited = True  # floats never need the check for cut-off paths
+        self.limited = True  # floats never need the check for truncated paths
         if self.floating:
             top = dtype.type(np.inf)
             if limit is not None and limit < np.inf:
@@ -40,15 +40,15 @@ class Values:
             return
         full = {16: 2**16 - 1, 32: 2**31 - 1, 64: 2**63 - 1}[bits]
         full = min(full, int(np.iinfo(dtype).max))
-        asked = full if limit is None else max(int(limit) + 1, 0)
-        self.limited = asked <= full and limit is not None
-        self.cap = self.scalar(min(full, asked))
+        cap = full if limit is None else max(int(limit) + 1, 0)
+        self.limited = cap <= full and limit is not None
+        self.cap = self.scalar(min(full, cap))
         self.delta = self.scalar(max(1, min(round(delta), full)))
         self.heaviest = self.scalar(min(int(graph.max_weight), full))
 
 
 class Rows:
-    """Batch on the device: its graph, its answer rows in parts that fit, its counters."""
+    """Batch on the device: graph, answer rows in parts that fit memory, and counters."""
 
     def __init__(
         self,
@@ -71,8 +71,8 @@ class Rows:
         self._host: NDArray[Any] | None = None
         self.figures: Any = None  # RowFigures of block_distance.cuh, if the kernels compute them
         self.reduction = workspace.reduction
-        asked = reduces and self.reduction is not None and self.reduction.kind in FIGURES
-        if asked and self.on_device and self.dtype.kind == "i" and listed is None:
+        figures = reduces and self.reduction is not None and self.reduction.kind in FIGURES
+        if figures and self.on_device and self.dtype.kind == "i" and listed is None:
             self.figures = runtime.cupy().empty((3, len(sources)), np.int64)
             self._landing = runtime.Pinned(self.figures.nbytes)
         self.counters = runtime.upload(np.array([0, 0, 0, steps_allowed(self.n)], np.uint64))
@@ -80,14 +80,14 @@ class Rows:
 
     @property
     def nothing(self) -> Answer | None:
-        """Return the answer if there is nothing to solve, else None."""
+        """Answer if there is nothing to solve, otherwise None."""
         if self.n and len(self.sources):
             return None
         empty = runtime.cupy().empty((len(self.sources), self.width), self.dtype)
         return Answer(empty, {"iterations": 0})
 
     def parts(self, scratch: int) -> list[tuple[int, int]]:
-        """Return the ranges of rows whose answers fit along with the scratch memory."""
+        """Return the ranges of rows whose answers fit in memory together with the scratch."""
         free, _ = runtime.memory()
         row = max(self.width * self.dtype.itemsize + 16, 1)
         k = len(self.sources)
@@ -102,22 +102,22 @@ class Rows:
         return [(first, min(first + each, k)) for first in range(0, max(k, 1), each)]
 
     def memory(self, first: int, last: int) -> Any:
-        """Return device memory for rows ``first`` to ``last``: the caller's if on the device."""
+        """Return device memory for rows ``first`` to ``last``, the caller's if it has any."""
         if self.given is not None and runtime.is_device_array(self.given):
             return self.given
         return runtime.cupy().empty((last - first, self.width), dtype=self.dtype)
 
     def landing(self) -> AbstractContextManager[Landing | None]:
-        """Return a copier of rows to the host while others are solved; None if not faster."""
-        there = self.given is not None and runtime.is_device_array(self.given)
+        """Return a copier of finished rows to the host during the solve; None if not faster."""
+        into_device = self.given is not None and runtime.is_device_array(self.given)
         size = len(self.sources) * self.width * self.dtype.itemsize
-        if self.on_device or there or self.threads == 1 or size < LARGE:
+        if self.on_device or into_device or self.threads == 1 or size < LARGE:
             return nullcontext()
         return Landing(self.threads)
 
     @property
     def host(self) -> NDArray[Any]:
-        """Return host memory for all rows."""
+        """Host memory for all rows."""
         if self._host is None:
             shape = (len(self.sources), self.width)
             made = self.given is None
@@ -142,7 +142,7 @@ class Rows:
         return out
 
     def answer(self, solved: list[Any], others: Sequence[Rows] = (), **more: Any) -> Answer:
-        """Return rows and counters; ``others`` are those of other devices."""
+        """Return rows and counters, including the counters of ``others`` on other devices."""
         counted = [rows.counters.get() for rows in (self, *others)]
         edges, steps, vertices = (sum(int(each[i]) for each in counted) for i in range(3))
         if not all(int(each[3]) for each in counted):
@@ -162,7 +162,7 @@ class Rows:
         return Answer(self.gather(solved), stats, partials=partials)
 
     def _partials(self) -> list[Partial] | None:
-        """Return the kernels' partial results; None if a sum may not fit 64 bits."""
+        """Return the partial results of the kernels, or None if a sum may not fit 64 bits."""
         self._landing.copy_from(self.figures)
         counts, totals, most = self._landing.wait_for().view(np.int64).reshape(3, -1)
         assert self.reduction is not None

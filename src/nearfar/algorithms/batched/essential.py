@@ -1,13 +1,13 @@
 """Removal of edges and vertices that further searches from other sources need not scan.
 
-Dead ends: an edge whose target has no other out-edge than the one back improves nothing beyond
-that target. Such edges have the sign bit of their target set, and the target is never queued. On
-p2p-Gnutella31 three vertices of four are the target of no other edge.
+Dead ends: if the only out-edge of a target leads back to the edge's tail, scanning the target
+improves nothing. Such edges have the sign bit of their target set, and the target is never queued.
+On p2p-Gnutella31 three vertices of four are the target of no other edge.
 
 Essential edges (Karger, Koller and Phillips, "Finding the hidden path", 1993): an edge longer than
 the distance between its ends is on no shortest path. The row of a source identifies such edges
-among its own, so sources are solved by decreasing degree, and after a few of them the edges are
-packed again without the identified ones. Dropping them all at once is safe because every edge of
+among its out-edges, so sources are solved by decreasing degree, and after some of them the edges
+are packed again without the identified ones. Dropping all of them at once is safe: every edge of
 a shortest path is itself a shortest path. This holds only for integers: rounded sums are not
 associative.
 
@@ -28,26 +28,26 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime, several
 
-_SHARES = (0.3, 0.5, 0.7, 0.9)  # share of the edges whose sources are solved when edges are dropped
-_WORTH = 0.1  # share of the edges that the last rows of a block must at least decide
+_SHARES = (0.3, 0.5, 0.7, 0.9)  # edges are dropped once this share has its sources solved
+_WORTH = 0.1  # least share of the edges that the last rows of a block must decide
 _SPARSE = 4.0  # edges per vertex below which nearly all are essential
 _FEWEST = 1024  # sources that repay dropping edges
 _KERNELS, _THREADS = "algorithms/batched/essential.cuh", 256
-_KEPT: Slot[Essential] = Slot("edges that a batch looks at")
+_KEPT: Slot[Essential] = Slot("edges that a batch scans")
 
 
 def sparse(graph: Graph) -> bool:
-    """Return whether the graph has so few edges per vertex that frontiers stay thin."""
+    """Return whether the graph has so few edges per vertex that frontiers remain thin."""
     return graph.mean_degree < _SPARSE
 
 
 def stages(
     graph: Graph, sources: NDArray[np.int64], decided: NDArray[np.bool_]
 ) -> list[tuple[NDArray[np.int64] | None, bool]]:
-    """Return the launches of a batch, by decreasing degree: the first rows decide most edges.
+    """Return the launches of a batch by decreasing degree, since the first rows decide most edges.
 
-    There is a single launch where dropping edges would not save time: for few sources, few edges
-    per vertex, of which most are essential, or few undecided edges.
+    A single launch is returned if dropping edges would not save time: for few sources, few edges
+    per vertex (most of which are essential) or few undecided edges.
     """
     k = len(sources)
     if k < _FEWEST or sparse(graph) or not graph.is_weighted:
@@ -69,21 +69,21 @@ def stages(
 
 @dataclass(frozen=True, slots=True)
 class Essential:
-    """Edges of a graph on a device with dead ends marked, without some non-essential ones."""
+    """Remaining edges of a graph on a device, with dead ends marked."""
 
-    # offsets, edges: device arrays; as in nearfar.cuda.device_graph.DeviceGraph
+    # offsets, edges: device arrays as in nearfar.cuda.device_graph.DeviceGraph
     offsets: Any
     edges: Any
     count: int  # number of remaining edges
     decided: NDArray[np.bool_]  # shape (n,); vertices with only essential edges left
 
     def without(self, graph: Graph, device: DeviceGraph, solved: Solved, rows: Any) -> Essential:
-        """Return the edges without those of solved sources that are not shortest paths."""
+        """Return the edges without those of solved sources that lie on no shortest path."""
         cp = runtime.cupy()
         program, grid = _program(device)
         n = device.n
         counts = cp.empty(n, dtype=self.offsets.dtype)
-        given = {"offsets": self.offsets, "edges": self.edges, "place": solved.there()}
+        given = {"offsets": self.offsets, "edges": self.edges, "place": solved.on_device()}
         given |= {"rows": rows, "n": np.int64(n)}
         program.kernel("count_essential")(grid, _THREADS, {**given, "counts": counts})
         fresh = cp.empty(n + 1, dtype=self.offsets.dtype)
@@ -104,20 +104,20 @@ class Solved:
         self.sources = sources
         self._place = np.full(n, -1, dtype=np.int32)
         self._place[sources] = places
-        self._there: dict[int, Any] = {}
+        self._uploaded: dict[int, Any] = {}
 
     @property
     def flags(self) -> NDArray[np.bool_]:
-        """Return whether each vertex is in the set."""
+        """Whether each vertex is in the set."""
         found: NDArray[np.bool_] = self._place >= 0
         return found
 
-    def there(self) -> Any:
+    def on_device(self) -> Any:
         """Return the row of each vertex, or -1, on the current device."""
         at = runtime.device().ordinal
-        if at not in self._there:
-            self._there[at] = runtime.upload(self._place)
-        return self._there[at]
+        if at not in self._uploaded:
+            self._uploaded[at] = runtime.upload(self._place)
+        return self._uploaded[at]
 
 
 def essential(graph: Graph, device: DeviceGraph) -> Essential:
@@ -145,7 +145,7 @@ def _marked(device: DeviceGraph) -> Essential:
     cp = runtime.cupy()
     program, grid = _program(device)
     ways, n = cp.empty(device.n, dtype=np.int32), np.int64(device.n)
-    # A copy, since records are later read whole, including their padding.
+    # Copied: records are later read whole, including their padding.
     edges = runtime.copied(device.edges)
     given = {"offsets": device.offsets, "edges": device.edges, "n": n, "ways": ways}
     program.kernel("only_ways")(grid, _THREADS, given)

@@ -9,7 +9,7 @@ from nearfar.errors import OptionError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.options import DeltaOptions
 
-# : Below this number of vertices the queue is short, and a heap costs less than a ring of buckets.
+#: Below this number of vertices the queue is short and a heap costs less than a ring of buckets.
 BUCKETS_FROM = 512
 
 
@@ -20,8 +20,8 @@ class LaneOptions:
     Parameters
     ----------
     width : {8, 16, 32, 64} or None
-        Sources per sweep, or the nearest number that the type of the lanes supports. None means two
-        cache lines per vertex: 64 lanes of 16 bits, 32 of 32 or 16 of 64.
+        Sources per sweep, rounded to a number that the type of the lanes supports. None means two
+        cache lines per vertex: 64 lanes of 16 bits, 32 of 32 bits or 16 of 64 bits.
     delta : float or None
         Width of a bucket in units of the weights, greater than 0; None means a quarter of the mean
         weight.
@@ -71,13 +71,13 @@ class BlockOptions(DeltaOptions):
         Step of the threshold in units of the weights; None means the mean weight in the shared
         layout (4 times it below 4 edges per vertex) and 16 times it in the global one.
     slot_bits : {16, 32, 64} or None
-        Bits of a distance in shared memory; None tries 16 for integers where more blocks fit then.
-        Rows that do not fit are repeated. Floats have the bits of the weights.
+        Bits per distance in shared memory. None tries 16 for integers if more blocks then fit; rows
+        that do not fit are repeated. Floats always have the bits of the weights.
     block_threads : {128, 256, 512, 1024} or None
         Threads per block; None fills the multiprocessor with as many blocks as their memory allows.
     lists : bool or None
-        Let a warp list the vertices of its words before it relaxes them, in 8 bytes of shared
-        memory per thread. None: for int32 weights and 20,000 vertices or more.
+        Whether a warp lists the vertices of its words before relaxing them, in 8 bytes of shared
+        memory per thread. None means True for int32 weights and at least 20,000 vertices.
     """
 
     slot_bits: int | None = None

@@ -19,7 +19,7 @@ from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.landing import Following, Landing
 
-#: No rows.
+#: Empty array of rows.
 NONE = np.empty(0, dtype=np.int64)
 
 
@@ -30,38 +30,38 @@ class Batch:
     sources: NDArray[np.int64]  # shape (k,)
     places: NDArray[np.int64] | None  # shape (k,), or None; rows of `out`; None means the first k
     out: Any  # device array
-    # uint64 or None; address of a byte per row, in which a kernel marks finished rows
-    told: Any = None
+    # uint64 or None; address of one byte per row, in which a kernel marks finished rows
+    finished: Any = None
     following: Following | None = None  # copier of the rows to the host
-    # int64 array or None; memory for figures of the rows, along with those in `out`
+    # int64 array or None; memory for figures of the rows, in addition to those in `out`
     figures: Any = None
     # function that this thread calls while the device solves
-    beside: Callable[[], None] | None = None
-    _there: tuple[Any, Any] | None = None
+    meanwhile: Callable[[], None] | None = None
+    _uploaded: tuple[Any, Any] | None = None
 
-    def there(self) -> tuple[Any, Any]:
+    def on_device(self) -> tuple[Any, Any]:
         """Return sources and places on the current device; None for consecutive sources."""
-        if self._there is None:
+        if self._uploaded is None:
             begin, k = int(self.sources[0]), len(self.sources)
             in_order = bool((self.sources == np.arange(begin, begin + k)).all())
             listed = None if in_order else runtime.upload(self.sources)
             where = None if self.places is None else runtime.upload(self.places)
-            self._there = listed, where
-        return self._there
+            self._uploaded = listed, where
+        return self._uploaded
 
     def launched(self) -> None:
-        """Note that all launches that mark finished rows are on the current stream."""
+        """Record that all launches that mark finished rows are on the current stream."""
         if self.following is not None:
             self.following.launched()
-        if self.beside is not None:
-            self.beside()
+        if self.meanwhile is not None:
+            self.meanwhile()
 
 
 class Search(ABC):
-    """Launches of a batch on one device; a layout determines how a block stores distances."""
+    """Launches of a batch on one device; subclasses determine how a block stores distances."""
 
     delta: float
-    scratch = 64 * 1024  # bytes that the launches use besides rows and edges
+    scratch = 64 * 1024  # bytes that the launches use in addition to rows and edges
 
     def __init__(
         self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
@@ -75,20 +75,20 @@ class Search(ABC):
         """Solve the rows of the sources; return those that were too wide and repeated."""
 
     def drop(self, solved: Solved, out: Any) -> None:
-        """Drop the edges that the rows of these sources show to be non-essential."""
+        """Drop the edges that the rows of these sources prove non-essential."""
         self.edges = self.edges.without(self.graph, self.rows.device, solved, out)
 
 
 def in_stages(search: Search, **stats: Any) -> Answer:
-    """Solve the batch in stages, dropping edges that the rows show to be non-essential.
+    """Solve the batch in stages, dropping edges that the rows prove non-essential.
 
-    Only whole rows of integers allow it: rounded sums are not associative.
+    Only whole rows of integers allow dropping: rounded sums are not associative.
     """
     rows, graph = search.rows, search.graph
     team = _Team(search)
     solved = []
     whole = search.integer and rows.columns is None
-    packing = search.edges.edges.nbytes + 24 * rows.n  # while edges are left out
+    packing = search.edges.edges.nbytes + 24 * rows.n  # bytes for packing the remaining edges
     with rows.landing() as landing:
         for first, last in rows.parts(search.scratch + packing):
             out = rows.memory(first, last)
@@ -102,7 +102,7 @@ def in_stages(search: Search, **stats: Any) -> Answer:
             for places, _ in launches:
                 some = chosen if places is None else chosen[places]
                 batches.append(Batch(some, places, out, figures=rows.figures))
-                if landing is not None:  # in the order in which they are solved
+                if landing is not None:  # rows in the order of solving
                     batches[-1].out, batches[-1].places = out[at : at + len(some)], None
                 at += len(some)
             at = 0
@@ -113,7 +113,7 @@ def in_stages(search: Search, **stats: Any) -> Answer:
                 side = places if landing is None else np.arange(at, at + count)
                 at += count
                 dropped = Solved(rows.n, batch.sources, side) if drop else None
-                batch.beside = partial(_make_ready, team, later, dropped)
+                batch.meanwhile = partial(_make_ready, team, later, dropped)
                 if landing is None:
                     team.solve(batch)
                 else:
@@ -122,7 +122,7 @@ def in_stages(search: Search, **stats: Any) -> Answer:
                     team.drop(dropped, out)
             if landing is None:
                 solved.append(rows.kept(out))
-            elif last < len(rows.sources):  # the memory is needed
+            elif last < len(rows.sources):  # the next part reuses the memory
                 landing.wait()
         rows.timer.stop()
     solved = solved or [rows.host]
@@ -132,13 +132,13 @@ def in_stages(search: Search, **stats: Any) -> Answer:
 
 
 def _make_ready(team: _Team, later: Batch | None, dropped: Solved | None) -> None:
-    """Copy the next inputs to a single device in advance, so that it need not wait for them."""
+    """Copy the next inputs in advance, if one device solves, so that it does not wait for them."""
     if team.shared:
         return
     if dropped is not None:
-        dropped.there()
+        dropped.on_device()
     if later is not None:
-        later.there()
+        later.on_device()
 
 
 def _solve_and_send(
@@ -149,7 +149,7 @@ def _solve_and_send(
     places: NDArray[np.int64] | None,
 ) -> None:
     """Solve into consecutive rows, and copy finished ones to their places on the host."""
-    batch.told, finished = landing.flags(len(batch.sources))
+    batch.finished, finished = landing.flags(len(batch.sources))
     batch.following = landing.follow(batch.out, host, places, finished)
     if team.solve(batch):
         landing.wait()
@@ -157,7 +157,7 @@ def _solve_and_send(
 
 
 class _Team:
-    """Devices that share a batch; after each stage each drops edges by all rows of the stage."""
+    """Devices that share a batch; each drops the edges that all rows of a stage decide."""
 
     def __init__(self, search: Search) -> None:
         home = runtime.device().ordinal
@@ -172,15 +172,15 @@ class _Team:
     def solve(self, batch: Batch) -> int:
         """Solve the rows of the sources; return the number of those that were too wide."""
         pieces, count = [batch], len(self.devices)
-        if count > 1:  # sources of every degree for each device
+        if count > 1:  # interleaved, so that each device gets sources of every degree
             at = np.arange(len(batch.sources)) if batch.places is None else batch.places
             pieces = [
                 replace(
                     batch,
                     sources=batch.sources[i::count].copy(),
                     places=at[i::count].copy(),
-                    beside=None,
-                    _there=None,
+                    meanwhile=None,
+                    _uploaded=None,
                 )
                 for i in range(count)
             ]
@@ -212,11 +212,11 @@ class _Team:
 
     @property
     def shared(self) -> bool:
-        """Return whether several devices may work on it."""
+        """Whether several devices may share the batch."""
         return self._first.workspace.devices is not None
 
     def drop(self, solved: Solved, out: Any) -> None:
-        """Drop on every device the edges that these sources' rows show to be non-essential."""
+        """Drop on every device the edges that the rows of these sources prove non-essential."""
         if self.shared:
             self._drops.append((solved, out))
         else:
@@ -224,12 +224,12 @@ class _Team:
 
     @property
     def edges_kept(self) -> int:
-        """Return the number of edges that were left at the end."""
+        """Number of edges that remain at the end."""
         return min(search.edges.count for search in self.searches.values())
 
     @property
     def stats(self) -> dict[str, Any]:
-        """Return the statistics of several devices."""
+        """Statistics of several devices."""
         given = self._first.workspace.devices
         found: dict[str, Any] = {} if given is None else {"devices": list(given)}
         return found | ({"failed_devices": self.failed} if self.failed else {})

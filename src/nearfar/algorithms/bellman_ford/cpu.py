@@ -1,4 +1,4 @@
-"""CPU forms of Bellman-Ford, one thread each; the loops are in the headers of this folder."""
+"""Single-threaded CPU variants of Bellman-Ford; the loops are in the headers of this folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def solve(
     workspace: Workspace,
     form: Callable[[_cpu.GraphView, int, NDArray[Any], bool, bool], dict[str, Any]],
 ) -> Answer:
-    """Run one form; let the subtree method decide if only rounding explains a negative cycle."""
+    """Run one variant; if rounding may explain its negative cycle, the subtree method decides."""
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
     full, proof = workspace.stats == "full", proof_wanted(graph, int(source))
     stats = form(graph.view, int(source), distances, proof, full)
@@ -44,7 +44,7 @@ def solve(
     weights="any",
     paper="cherkassky-goldberg-1999",
     section="BFCT",
-    summary="the queue, removing the subtree of an improved vertex; detects a cycle when it closes",
+    summary="a queue without the subtree of an improved vertex; detects a cycle when it closes",
     complexity="O(n m)",
 )
 def subtree(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
@@ -53,7 +53,7 @@ def subtree(graph: Graph, source: int, options: NoOptions, workspace: Workspace)
 
 
 def _in_topological_order(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate negative weights: about one scan per edge, where the other forms may need many."""
+    """Estimate negative weights: about one scan per edge, while other variants may need many."""
     if not facts.negative:
         return None
     return Estimate(2e-6 + facts.m * 70e-9, "negative weights: in topological order")

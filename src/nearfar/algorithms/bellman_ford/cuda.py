@@ -1,9 +1,9 @@
-"""Bellman-Ford on CUDA over a queue of active vertices, weights of either sign; see queue.cuh.
+"""Bellman-Ford on CUDA with a queue of active vertices, for weights of either sign; see queue.cuh.
 
 Negative cycles: a run on a graph with negative weights stops after some thousands of rounds, and
-the subtree method on the CPU decides: it raises the error with the cycle, or returns the
-distances. With floats, rounding may hide a cycle: the CPU checks the part that a graph's first
-search reaches, and later searches from that part run only on the GPU.
+the subtree method on the CPU either raises the error with the cycle or returns the distances.
+With floats, rounding may hide a cycle: the CPU checks the part of a graph that its first search
+reaches, and later searches from that part run only on the GPU.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from nearfar.system.devices import runtime
 
 KERNELS = "algorithms/bellman_ford/queue.cuh"
 BLOCK = 256
-_PATIENCE = 4096  # rounds, on a graph with negative weights
-ROUNDS_BEYOND = 2  # the watchdog without negative weights: shortest paths have at most n - 1 edges
+_PATIENCE = 4096  # rounds on a graph with negative weights before the CPU decides
+ROUNDS_BEYOND = 2  # watchdog without negative weights: shortest paths have at most n - 1 edges
 
 
 def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:
@@ -44,8 +44,8 @@ def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:
 class QueueRun:
     """Device arrays of one solve and the arguments that the kernels share.
 
-    ``lanes`` work on a vertex. ``parts`` are the positions in each row where the edge class
-    changes, for kernels that treat classes separately.
+    ``lanes`` is the number of lanes per vertex. ``parts`` are the positions in each row where the
+    class of the edges changes, for kernels that treat classes separately.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class QueueRun:
             self.parts = (cp.asarray(parts[0].astype(offset)), cp.asarray(parts[1].astype(offset)))
         macros = {**self.device.macros, "LANES_EACH": lanes, "CLASSES": int(parts is not None)}
         self.program = runtime.program(kernels, macros)
-        # A limit below zero cannot stop early if later edges may be negative.
+        # A search cannot stop at the limit if later edges may be negative.
         limit = workspace.limit if graph.n_negative == 0 else None
         self.limit = _limit(limit, weight)
         self.grid = runtime.device().multiprocessors * 8
@@ -129,7 +129,7 @@ class QueueRun:
 
 
 def decide(graph: Graph, source: int, answer: Answer | None) -> Answer:
-    """Let the subtree method on the CPU raise the cycle or return the distances."""
+    """Run the subtree method on the CPU, which raises the cycle or returns the distances."""
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
     proof = proof_wanted(graph, int(source))
     found = _cpu.bellman_ford_subtree(graph.view, int(source), distances, proof)
@@ -143,7 +143,7 @@ def decide(graph: Graph, source: int, answer: Answer | None) -> Answer:
 
 
 def finish(graph: Graph, source: int, run: QueueRun, finished: bool) -> Answer:
-    """Finish after the rounds: decide on the CPU if needed, and read the counters."""
+    """Return the answer after the rounds, decided on the CPU if necessary, with its counters."""
     if not finished and not graph.n_negative:
         raise SolverError(
             f"Bellman-Ford on CUDA did not end within {run.most_rounds(graph)} rounds: check the "
@@ -171,13 +171,13 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
     "bellman_ford_persistent",
     device="cuda",
     weights="any",
-    summary="a queue of active vertices, a warp each, all rounds in one launch",
+    summary="a queue of active vertices, one warp per vertex, all rounds in one launch",
     paper="johnson-cuda",
     section="5.1, in one launch (beyond the paper)",
     complexity="O(n m)",
     cost=_cost,
 )
 def one_launch(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Run all rounds in one launch; the default for negative weights on a GPU."""
+    """Run all rounds in one launch: the default for negative weights on a GPU."""
     run = QueueRun(graph, source, workspace, 32)
     return finish(graph, source, run, run.in_one_launch(run.most_rounds(graph)))

@@ -28,12 +28,12 @@ from nearfar.registry import (
 from nearfar.system.memory import empty
 
 _AT_ONCE = 4096  # sources whose sparse rows are reduced at a time
-_FEW = 24  # vertices within the limit from which sources are searched together
+_FEW = 24  # vertices within the limit, from which nearby sources are searched together
 _ADDED = {"sum": "sum", "mean": "sum", "summary": "sum", "harmonic": "harmonic"}
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate by a fit on one core to searches that reach 1 to 10,000 vertices of two graphs."""
+    """Estimate by a fit to searches on one core that reach 1 to 10,000 vertices of two graphs."""
     if request.predecessors or not _binds(facts.graph, request.limit):
         return None
     reach = facts.within(request.limit, request.sources, request.n_sources)  # type: ignore[arg-type]
@@ -55,12 +55,12 @@ def _gain_together(facts: Facts, request: Request, settled: float) -> float:
     """Return the speedup for sources near each other, fitted to ``benchmarks/within_limit.py``."""
     if request.comes_back or request.sparse or settled < _FEW:
         return 1.0
-    around = request.n_sources * settled / facts.n  # sources within the limit of one
+    around = request.n_sources * settled / facts.n  # sources within the limit of a source
     return min(max(math.sqrt(around / 8), 1.0), 5.0)
 
 
 def _scratch(graph: Graph, request: Request) -> int:
-    """Bound the tables of the workers by the whole graph."""
+    """Return the bytes of the workers' tables, at most those of the whole graph."""
     reach = None
     if request.limit is not None:
         reach = Facts(graph).within(request.limit, request.sources, request.n_sources)
@@ -93,7 +93,7 @@ def _sparse(
 def _reduced(
     graph: Graph, sources: NDArray[np.int64], workspace: Workspace, reduction: RowReduction
 ) -> Answer:
-    """Reduce the rows of sparse searches, unless the reduction picks columns."""
+    """Reduce the sparse rows of the searches, unless the reduction selects columns."""
     if workspace.columns is not None or not _binds(graph, workspace.limit):
         return Answer(None)
     if reduction.kind in ("nearest", "histogram"):
@@ -154,7 +154,7 @@ def _of_sparse_rows(sparse: SparseRows, reduction: RowReduction) -> Partial:
     "bounded",
     device="cpu",
     problems={"batch", "all_pairs"},
-    summary="each worker searches within the limit over a heap, distances in a hash table",
+    summary="each worker searches within the limit with a heap, distances in a hash table",
     paper="dijkstra-1959",
     complexity="O(k r log r) for r vertices within the limit and their edges",
     cost=_cost,

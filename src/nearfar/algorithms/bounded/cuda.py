@@ -1,4 +1,4 @@
-"""Bounded searches on CUDA, a block per source in shared memory; see bounded.cuh.
+"""Bounded searches on CUDA, one block per source in shared memory; see bounded.cuh.
 
 Sources that reach more vertices than a block's table holds are searched on the CPU.
 """
@@ -31,12 +31,12 @@ from nearfar.registry import (
 from nearfar.system.devices import runtime
 
 _KERNELS = "algorithms/bounded/bounded.cuh"
-_SLOTS = 2048  # of a block's largest table, for distances of 8 bytes too within 48 KiB
+_SLOTS = 2048  # slots of the largest table per block: 48 KiB hold it even with 8-byte distances
 _FEWEST_SLOTS = 256
 _HELD = _SLOTS // 4 * 3
 _THREADS = 64
-_PER_MULTIPROCESSOR = 32  # blocks; more than may be resident wait
-_SAMPLED = 256  # sources by which the size of the table is chosen
+_PER_MULTIPROCESSOR = 32  # blocks launched; those that cannot be resident wait
+_SAMPLED = 256  # sources that determine the size of the table
 _LONG_ROWS = 16  # mean degree from which a warp shares a row
 _FIGURES, _ROWS, _DENSE, _VALUES = range(4)
 _DECAYS = {"flat": 0, "linear": 1, "exponential": 2, "table": 3}
@@ -51,7 +51,7 @@ def _limit(limit: Any, dtype: np.dtype[Any]) -> Any:
 
 
 class _Launched:
-    """Results of some sources: counts (-1 for those given up), greatest distances, counters."""
+    """Results of some sources: counts (-1 if the table was too small), maxima and counters."""
 
     def __init__(
         self, graph: Graph, sources: NDArray[np.int64], limit: Any, mode: int, **arrays: Any
@@ -93,7 +93,7 @@ class _Launched:
 def _launch(
     graph: Graph, slots: int, mode: int, which: Any, count: int, given: dict[str, Any]
 ) -> None:
-    """Search from the sources at some positions, None for the first ones."""
+    """Search from the sources at the positions ``which``; None means the first ``count``."""
     device = device_graph(graph)
     macros: dict[str, str | int] = dict(device.macros)
     macros |= {"SLOTS": slots, "LOG_SLOTS": slots.bit_length() - 1, "MODE": mode}
@@ -112,7 +112,7 @@ def _launch(
 
 
 def _slots(graph: Graph, sources: NDArray[np.int64], limit: Any) -> int:
-    """Choose the smallest table with room to spare for the reach of each source of a sample."""
+    """Choose the smallest table with room to spare for every source of a sample."""
     if len(sources) < 32 * _SAMPLED:
         return _SLOTS
     some = np.ascontiguousarray(sources[:: len(sources) // _SAMPLED])
@@ -133,7 +133,7 @@ def _can_run(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate by a fit to counts within five minutes of all vertices of New York on an H200."""
+    """Estimate by a fit to counts within five minutes of each vertex of New York on an H200."""
     if request.predecessors or _can_run(facts.graph, request) is not True:
         return None
     reach = facts.within(request.limit, request.sources, request.n_sources)  # type: ignore[arg-type]
@@ -185,7 +185,7 @@ def _sparse(
 def _reduced(
     graph: Graph, sources: NDArray[np.int64], workspace: Workspace, reduction: RowReduction
 ) -> Answer:
-    """Reduce without rows where the order of sums does not matter."""
+    """Reduce without rows if the order of sums does not matter."""
     if reduction.kind in ("nearest", "histogram"):
         return reduced_in_parts(lambda part: _rows(graph, part, workspace), sources, reduction)
     if reduction.kind not in ("count", "max"):
@@ -205,7 +205,7 @@ def _reduced(
     device="cuda",
     problems={"batch", "all_pairs"},
     requires=_can_run,
-    summary="a thread block searches within the limit, distances in a hash table in shared memory",
+    summary="a thread block per source within the limit, distances in a shared-memory hash table",
     paper="dijkstra-1959",
     complexity="O(k r m') for r vertices within the limit and m' of their edges",
     cost=_cost,

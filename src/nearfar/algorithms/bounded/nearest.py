@@ -1,4 +1,4 @@
-"""Find the nearest of several sources for each vertex within a limit, by one bounded search."""
+"""Nearest of several sources for each vertex within a limit, by one bounded search."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import within
 from nearfar.graph.graph import Graph
 
-_SAMPLED = 8  # sources that are sampled for how far the limit reaches
-_SHARE = 4  # share of the vertices from which a search of all vertices is cheaper
+_SAMPLED = 8  # sources sampled to estimate the vertices within the limit
+_SHARE = 4  # beyond n / 4 expected vertices a search of the whole graph is cheaper
 
 
 class NearestWithin(NamedTuple):
@@ -29,9 +29,9 @@ class NearestWithin(NamedTuple):
 def nearest_within(
     graph: Graph, sources: NDArray[np.int64], limit: Any, tree: bool = True
 ) -> NearestWithin | None:
-    """Return the nearest source of each vertex, or None if another search is to run.
+    """Return the nearest source of each vertex, or None if another search should run.
 
-    Without ``tree`` sources and predecessors are empty.
+    Without ``tree``, sources and predecessors are empty.
 
     O(n + r log r) for r vertices within the limit and their edges.
     """

@@ -1,4 +1,4 @@
-"""Balls around each vertex, for searches on a GPU that run ahead; see balls.cuh."""
+"""Balls around each vertex, for searches that run ahead on a GPU; see balls.cuh."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _MOST_VERTICES = 1 << 26  # kVertexBits of balls.cuh
 _THREADS = 128  # kFillThreads of fill_balls.cuh
 _BLOCKS_EACH = 16
 _MOST_HOPS = 30  # kMostHops of balls.cuh
-_FEWEST_HOPS = 2  # hops of balls that are worth having
+_FEWEST_HOPS = 2  # least radius of useful balls
 _FALL_SHORT = 0.03  # share of the vertices that may have smaller balls
-_TRIED = 3  # searches by balls after which their times are compared
+_TRIED = 3  # searches with balls before times are compared
 _BALLS: Slot[Balls | None] = Slot("balls")
 _HISTORY: Slot[History] = Slot("searches that run ahead")
 
@@ -34,8 +34,9 @@ class Balls:
     """Balls around the vertices of a graph."""
 
     words: Any  # cupy array of uint32, shape (n * BALL_WIDTH,)
-    hops: int  # radius that nearly all of them reach
-    regular: bool  # whether most of them have that radius, as on a grid, in rows without shortcuts
+    hops: int  # radius that nearly all balls reach
+    # whether most balls have exactly that radius, as on a grid, and rows have no shortcuts
+    regular: bool
     heads: RowHeads | None  # rows that bypass vertices of few edges, from which the balls are built
     seconds: float  # device time for building them
 
@@ -48,20 +49,20 @@ class Spent:
     seconds: float = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count one more search."""
+        """Add one search."""
         self.searches += 1
         self.seconds += seconds
 
 
 @dataclass
 class History:
-    """Times of a graph's searches without balls and by balls."""
+    """Times of a graph's searches without and with balls."""
 
     without: Spent = field(default_factory=Spent)
     by_balls: Spent = field(default_factory=Spent)
     thin: bool = False  # whether a search by levels had only thin levels
-    # whether balls do not help on this graph: too little memory, a single hop, growing frontiers,
-    # or slower
+    # whether balls are useless on this graph: too little memory, a radius of one hop, growing
+    # frontiers or slower searches
     given_up: bool = False
 
     def pays(self, n: int) -> bool:
@@ -70,7 +71,7 @@ class History:
 
     @property
     def slower(self) -> bool:
-        """Return whether the first searches by balls took longer than those without."""
+        """Whether the first searches with balls took longer than those without."""
         found, before = self.by_balls, self.without
         if found.searches != _TRIED or not before.searches:
             return False
@@ -118,7 +119,7 @@ def balls(graph: Graph, device: DeviceGraph) -> Balls | None:
         hops = min(hops, _MOST_HOPS)
         if hops < _FEWEST_HOPS:
             return None
-        # An edge of several hops may lead past the multiples at which a regular graph is cut.
+        # Cuts at multiples of the radius need edges of one hop: no shortcuts.
         regular = heads is None and 2 * int(having[hops]) > short[-1]
         return Balls(words, hops, regular, heads, seconds)
 
@@ -140,6 +141,6 @@ def _shortcuts(graph: Graph, device: DeviceGraph) -> RowHeads | None:
 
 
 def give_up(graph: Graph, device: DeviceGraph) -> None:
-    """Drop the balls of a graph permanently, so that searches run without."""
+    """Drop the balls of a graph permanently, so that searches run without them."""
     _BALLS.put(graph, None, device.key)
     history_of(graph, device).given_up = True

@@ -10,36 +10,36 @@ from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
-# : Seconds until helpers have started, and per level for the workers that share it.
+#: Seconds for starting the helper threads, and per level that the workers share.
 _START, _LEVEL = 5e-5, 3e-6
 _SHARED_FROM = 1 << 15  # kSpreadFrom of cpu.cpp
 
 
 def _seconds(facts: Facts) -> float:
-    """Estimate one core; a skewed graph that is its own transpose is mostly pulled."""
+    """Return the seconds on one core; skewed undirected graphs are mostly pulled."""
     pulled = not facts.graph.directed and facts.graph.max_degree > 50 * facts.degree
     return 1e-6 + facts.n * 7e-9 + facts.m * (0.6e-9 if pulled else 2.7e-9)
 
 
-def _alone(facts: Facts, request: Request) -> Estimate:
+def _one_worker(facts: Facts, request: Request) -> Estimate:
     return Estimate(_seconds(facts), "no weights: level by level")
 
 
-def _together(facts: Facts, request: Request) -> Estimate:
+def _several_workers(facts: Facts, request: Request) -> Estimate:
     alone = _seconds(facts)
     if request.threads == 1:
-        words = "made for several workers, and there is one"
+        words = "needs several workers, but only one is available"
         return Estimate(1.1 * alone + 1e-5, words)
     if facts.m < _SHARED_FROM * max(facts.hops, 1.0):
-        return Estimate(1.02 * alone + 1e-5, "no weights: the levels are too thin to be shared")
+        return Estimate(1.02 * alone + 1e-5, "no weights: the levels are too thin to share")
     return Estimate(
         _START + alone * (1.2 / request.threads + 0.04) + facts.n * 3e-9 + facts.hops * _LEVEL,
-        f"no weights: {request.threads} workers share the levels that are worth it",
+        f"no weights: {request.threads} workers share the large levels",
     )
 
 
 def _search(graph: Graph, source: int, workspace: Workspace, threads: int) -> Answer:
-    """Search level by level; pull only if the in-edges are available without work."""
+    """Search level by level; pull only if the in-edges already exist."""
     distances = np.empty(graph.n_vertices, dtype=np.int32)
     reverse = graph.transpose() if graph.has_transpose else None
     stats = _cpu.breadth_first(
@@ -62,7 +62,7 @@ def _search(graph: Graph, source: int, workspace: Workspace, threads: int) -> An
     paper="beamer-2012",
     section="direction-optimizing BFS",
     complexity="O(n + m) pushing; pulling levels O(n + m) each at worst",
-    cost=_alone,
+    cost=_one_worker,
 )
 def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """Search on one core."""
@@ -72,16 +72,16 @@ def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Work
 @variant(
     "breadth_first_parallel",
     device="cpu",
-    summary="the same on several cores, which divide large levels among them",
+    summary="breadth-first search on several cores, which divide large levels among them",
     weights="unweighted",
     paper="beamer-2012",
     section="direction-optimizing BFS",
     complexity="O(n + m) work pushing; pulling levels O(n + m) each at worst",
-    cost=_together,
+    cost=_several_workers,
     parallel=True,
 )
 def breadth_first_parallel(
     graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Search by workers that take pieces of a level's frontier, or of the vertices."""
+    """Search with workers that take pieces of a level's frontier, or of all vertices."""
     return _search(graph, source, workspace, workspace.threads)

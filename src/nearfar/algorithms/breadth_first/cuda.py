@@ -32,23 +32,23 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 _STATE = "algorithms/breadth_first/search_state.cuh"
-_STAGE, _LONG, _CHUNK, _HEAVY = 128, 256, 256, 2048  # of that file
+_STAGE, _LONG, _CHUNK, _HEAVY = 128, 256, 256, 2048  # constants of that file
 # Counters of struct Control, and of struct Tally, that a solve reports.
 _REPORTED = ("steps", "ahead_steps", "rescans")
 _TALLY = ("pushes", "pulls", "sweeps")
-_SPARE = 4096  # entries
+_SPARE = 4096  # additional entries of a queue
 _ROAD_LIKE, _SPARSE = 8.0, 4.0  # mean degree
 _WITHOUT_BALLS = "near_far@cuda"
-PATIENCE = 16  # thin levels before a search runs ahead on a graph where none did before
-_PATIENCE_SECONDS = 1e-4  # of those levels, on an H200
+PATIENCE = 16  # thin levels before the first search of a graph runs ahead
+_PATIENCE_SECONDS = 1e-4  # time of these levels on an H200
 _WANTS_BALLS = 2  # kWantsBalls of search_state.cuh
 _SWEPT_FROM, _SWEPT_DEGREE = 1 << 20, 32.0  # vertices, mean degree
-_IN_A_CROWD = 4  # multiple of the hops of most balls that entries may be beyond the nearest one
-_WITHOUT_CUTS = 1 << 30  # hops: a multiple that no search reaches
+_IN_A_CROWD = 4  # hops, in radii of the balls, that an entry may be ahead of the nearest one
+_WITHOUT_CUTS = 1 << 30  # hops; no search reaches this, so none is cut
 _AHEAD_SHARE = 256  # entries of the queue per block, at most
 _AHEAD_ROOM = 4096  # kAheadRoom of ahead.cuh
-STEPS_BEYOND = 2  # the watchdog: a step finds at least one vertex
-QUEUE_SHARE = 2  # vertices over the entries of a queue when running ahead
+STEPS_BEYOND = 2  # watchdog: every step finds at least one vertex
+QUEUE_SHARE = 2  # vertices per entry of a queue when running ahead
 _BLOCK_THREADS = 1024
 _SEARCHER: Slot[_Searcher] = Slot("breadth-first search")
 
@@ -64,23 +64,24 @@ class BreadthFirstOptions:
     beta : float
         Push again once the frontier's vertices times beta are fewer than all vertices.
     transpose : bool or None
-        Pull over the transpose of a directed graph, kept with the graph. None builds it once the
-        searches that would have pulled have together taken as long; True at once, False never.
+        Whether to pull over the transpose of a directed graph, which is cached on the graph. None
+        builds it once the searches that would have pulled have taken as long as building it; True
+        builds it at once, False never.
     thin_limit : int or None
-        Greatest thin frontier: after 16 thin levels the search runs ahead, and so do later
-        searches from their start. None means 64 per multiprocessor up to a mean degree of 8, else
-        0: never.
+        Number of vertices up to which a frontier is thin. After 16 thin levels the search runs
+        ahead, and later searches do so from their start. None means 64 per multiprocessor up to a
+        mean degree of 8, and 0 (never run ahead) above.
     balls : bool or None
-        Run ahead by the targets within several hops of each vertex, kept with the graph. None
-        computes them once searches have together taken as long, if faster than near-far; True at
-        once, False never.
+        Whether to run ahead with balls: the targets within several hops of each vertex, cached on
+        the graph. None computes them once searches have taken as long as computing them, if they
+        are faster than near-far; True computes them at once, False never.
     ahead_rounds : int or None
         Rounds of several hops each before the frontier is redistributed; 0 never runs ahead. None
-        means 16 if most balls have the same radius, as on grids, and 2 otherwise.
+        means 16 if most balls have the same radius, as on grids, otherwise 2.
     sweep : bool or None
-        On directed graphs without a transpose: scan a frontier of more than a sixteenth of the
-        vertices in vertex order. None means from a million vertices on and up to a mean degree of
-        32.
+        On directed graphs without a transpose: whether to scan a frontier of more than a sixteenth
+        of the vertices in vertex order. None means True for at least 2**20 vertices and a mean
+        degree of at most 32.
     """
 
     alpha: float = 14.0
@@ -102,7 +103,7 @@ _WHOLE = ("source", "limit", "thin_limit", "patience")  # int64 arguments of the
 
 
 class _Searcher:
-    """Arrays and prepared launch that a graph's searches share; kept with the graph."""
+    """Arrays and prepared launch that a graph's searches share, cached on the graph."""
 
     def __init__(
         self, device: DeviceGraph, reverse: DeviceGraph | None, directed: bool, ahead: bool
@@ -125,7 +126,7 @@ class _Searcher:
         )
         self.device, self.reverse, self.directed = device, reverse, directed
         self.queue = cp.empty(n, dtype=device.vertex_dtype)
-        # Bitmaps: visited, of pulling or of a swept frontier, and of earlier visited vertices.
+        # Bitmaps of visited vertices, of pulled or swept frontiers, and of previously visited ones.
         self.bits = cp.empty((2 if reverse is not None else 3, words), dtype=np.uint32)
         self.chunks = cp.empty(self.chunk_capacity * chunk, dtype=np.uint8)
         macros = {
@@ -208,7 +209,7 @@ class _Searcher:
 
 
 def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
-    """Return whether dense frontiers are swept if they cannot be pulled."""
+    """Return whether to sweep dense frontiers that cannot be pulled."""
     if options.sweep is not None:
         return options.sweep
     return graph.n_vertices >= _SWEPT_FROM and graph.mean_degree <= _SWEPT_DEGREE
@@ -232,14 +233,14 @@ def _searcher(
 def _cost(facts: Facts, request: Request) -> Estimate:
     seconds = 0.4 * one_launch(facts)
     if request.once and facts.degree <= _ROAD_LIKE and facts.hops > PATIENCE:
-        seconds = one_launch(facts) + _PATIENCE_SECONDS  # near-far goes on
+        seconds = one_launch(facts) + _PATIENCE_SECONDS  # near-far continues
     return Estimate(seconds, "no weights: level by level")
 
 
 @variant(
     "breadth_first",
     device="cuda",
-    summary="breadth-first search in one launch that pushes, pulls or stays in a few blocks",
+    summary="breadth-first search in one launch that pushes, pulls or runs ahead in a few blocks",
     weights="unweighted",
     options=BreadthFirstOptions,
     paper="beamer-2012",
@@ -250,7 +251,7 @@ def _cost(facts: Facts, request: Request) -> Estimate:
 def breadth_first(
     graph: Graph, sources: Any, options: BreadthFirstOptions, workspace: Workspace
 ) -> Answer:
-    """Launch once, read the counters and return the distances."""
+    """Launch one search, read its counters and return the distances."""
     cp = runtime.cupy()
     device = device_graph(graph)
     reverse: DeviceGraph | None = device
@@ -267,7 +268,7 @@ def breadth_first(
     around = balls_at_hand(graph, device) if runs_ahead else None
     history = history_of(graph, device)
     if runs_ahead and around is None and (history.thin or _is_sparse(graph, history)):
-        # Its levels need not be observed first.
+        # Sparse graphs run ahead without observing levels first.
         around, answer = _balls_or_answer(graph, device, sources, options, history, workspace)
         if answer is not None:
             return answer
@@ -336,10 +337,10 @@ def breadth_first(
 
 
 def _is_sparse(graph: Graph, history: History) -> bool:
-    """Return whether near-far is as fast as levels even where frontiers grow."""
+    """Return whether near-far is as fast as levels even if frontiers grow."""
     if graph.mean_degree >= _SPARSE:
         return False
-    # To find the longest row takes the host as long as a search: only for the second one.
+    # Finding the longest row takes as long as a search, so it waits for the second search.
     return history.without.searches == 0 or graph.max_degree <= _LONG
 
 
@@ -351,7 +352,7 @@ def _balls_or_answer(
     history: History,
     workspace: Workspace,
 ) -> tuple[Balls | None, Answer | None]:
-    """Return balls to run ahead by, or near-far's answer, whose blocks advance hop by hop."""
+    """Return balls to run ahead with, or the answer of near-far, which needs no balls."""
     around = None
     if options.balls or (options.balls is None and history.pays(device.n)):
         around = balls(graph, device)

@@ -1,4 +1,4 @@
-"""Edges of a directed graph by their targets, computed on the device; see reverse.cuh."""
+"""Transpose of a directed graph, computed on the device; see reverse.cuh."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FILE = "algorithms/breadth_first/reverse.cuh"
 _HEAVY = 512  # kReverseHeavy of that file
 _THREADS = 1024
 _SECONDS = 1e-10  # seconds per edge, measured on an H200
-_REVERSE: Slot[Reverse | None] = Slot("edges by target")
+_REVERSE: Slot[Reverse | None] = Slot("transpose on the device")
 _SPENT: Slot[list[float]] = Slot("searches that would have pulled")
 
 
@@ -31,14 +31,14 @@ class Reverse:
 
 
 def reverse_of(graph: Graph, device: DeviceGraph, *, make: bool) -> Reverse | None:
-    """Return the edges of a graph by their targets, kept with it."""
+    """Return the transpose of a graph, cached on it; without ``make`` only if it exists."""
     if not make:
         return _REVERSE.get(graph, device.key)
     return _REVERSE.of(graph, lambda: _reverse(device), device.key)
 
 
 def reversing_pays(graph: Graph, device: DeviceGraph, seconds: float = 0.0) -> bool:
-    """Return whether searches that could have pulled have taken as long as the transpose."""
+    """Return whether searches that could have pulled have taken as long as transposing would."""
     spent = _SPENT.of(graph, lambda: [0.0], device.key)
     spent[0] += seconds
     return spent[0] >= _SECONDS * device.m

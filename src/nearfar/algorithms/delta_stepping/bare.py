@@ -1,10 +1,9 @@
-"""Delta-stepping on the bare arrays of a matrix: neither validated nor packed beforehand.
+"""Delta-stepping on the arrays of a sparse matrix, without validating or packing it beforehand.
 
-Validating a matrix as a Graph and packing its edges costs as much as one search. So one pass at
-the speed of memory checks whether the edges are usual, and with long rows copies small integer
-weights into one or two bytes each. Anything unusual (a negative or infinite weight, an index out
-of range) raises :class:`UnusualMatrix`, and the caller validates the matrix, which reports the
-fault.
+Validating a matrix as a Graph and packing its edges costs as much as one search. Instead one pass,
+limited by memory bandwidth, checks the edges and, if rows are long, copies small integer weights
+into one or two bytes each. Anything unusual (a negative or infinite weight, an index out of range)
+raises :class:`UnusualMatrix`; the caller then validates the matrix, which reports the fault.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _SHARED = 1 << 18  # edges from which workers share a search
 
 
 class UnusualMatrix(Declined):
-    """Signal that the matrix must be validated before it is searched."""
+    """Exception for a matrix that must be validated before it is searched."""
 
 
 def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answer:
@@ -52,8 +51,8 @@ def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answ
     return Answer(distances, stats, before)
 
 
-# : Not registered: its input is not a Graph yet. The loops are those of the two registered
-#: variants of this family.
+#: Not registered, since its input is not a Graph. It runs the loops of the two registered variants
+#: of this family.
 UNCHECKED = Variant(
     id="delta_stepping@cpu",
     idea="delta_stepping",

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from nearfar.registry import Request, Workspace
 
 
-#: Mean width of the buckets of the latest search, by number of workers.
+#: Mean width of the buckets in the latest search, by number of workers.
 _WIDTH: Slot[float] = Slot("width of buckets among workers")
-# : From this number of edges per vertex on, weights of one or two bytes are read with the targets.
+#: Edges per vertex from which weights of one or two bytes are stored with the targets.
 _LONG_ROWS = 16
 
 
 def _view(graph: Graph) -> Any:
-    """Return a cached view of long rows with weights in one or two bytes, or of the graph."""
+    """Return a cached view with weights in one or two bytes if rows are long, else the usual."""
     if graph.mean_degree < _LONG_ROWS or graph.weights is None:
         return graph.view
     arrays = graph.indptr, graph.indices, graph.weights
@@ -41,13 +41,13 @@ def _view(graph: Graph) -> Any:
 
 
 def _packing(facts: Facts, request: Request) -> float:
-    """Return the seconds for packing the edges, if no later search benefits from it."""
+    """Return the seconds for packing the edges, or 0 if later searches benefit from it."""
     if not request.once or facts.packed:
         return 0.0
     return facts.m * (1e-9 if facts.dtype.kind == "i" else 3e-9)
 
 
-def _alone(facts: Facts, request: Request) -> Estimate:
+def _one_worker(facts: Facts, request: Request) -> Estimate:
     workers = "one worker" if request.threads == 1 else f"one of {request.threads} workers"
     return Estimate(
         2e-6 + bucket_search(facts) + _packing(facts, request),
@@ -56,17 +56,17 @@ def _alone(facts: Facts, request: Request) -> Estimate:
     )
 
 
-# : Seconds until helpers have started, and per step of a thin frontier for the workers.
+#: Seconds for starting the helper threads, and per step of a thin frontier.
 _START, _STEP = 2.5e-4, 3e-6
 
 
-def _together(facts: Facts, request: Request) -> Estimate:
-    """Estimate several workers, fitted to ``benchmarks/results/many_cores.json``."""
+def _several_workers(facts: Facts, request: Request) -> Estimate:
+    """Estimate several workers by a fit to ``benchmarks/results/many_cores.json``."""
     alone, packing = bucket_search(facts), _packing(facts, request)
     if request.threads == 1:
-        words = "made for several workers, and there is one"
+        words = "needs several workers, but only one is available"
         return Estimate(1e-5 + 1.1 * alone + packing, words)
-    # A part shrinks with every worker, one does not (memory bandwidth), one grows with the hops.
+    # One part shrinks with the workers, one does not (memory bandwidth), one grows with the hops.
     shared = 2 / facts.gain - 0.08
     seconds = _START + alone * (shared / request.threads + 0.04) + _STEP * facts.hops
     return Estimate(
@@ -83,12 +83,12 @@ def _together(facts: Facts, request: Request) -> Estimate:
     paper="meyer-sanders-2003",
     section="sequential delta-stepping",
     complexity="O(n + m + d / delta) on average for random weights, d the greatest distance",
-    cost=_alone,
+    cost=_one_worker,
 )
 def delta_stepping(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
 ) -> Answer:
-    """Search by buckets instead of a heap, so that memory can be prefetched."""
+    """Search with buckets instead of a heap, so that memory can be prefetched."""
     distances = np.empty(graph.n_vertices, graph.weight_dtype)
     stats = _cpu.delta_stepping(
         _view(graph),
@@ -105,20 +105,20 @@ def delta_stepping(
 @variant(
     "delta_stepping_parallel",
     device="cpu",
-    summary="Delta-stepping on several cores: asynchronous, work stolen by priority",
+    summary="Delta-stepping on several cores: asynchronous, with work stealing by priority",
     options=DeltaOptions,
     paper="meyer-sanders-2003",
     section="parallel delta-stepping",
     complexity="O(n + m + d / delta) work on average for random weights, d the greatest distance",
-    cost=_together,
+    cost=_several_workers,
     parallel=True,
 )
 def delta_stepping_parallel(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
 ) -> Answer:
-    """Search by workers that synchronise only to take work from each other.
+    """Search with workers that synchronise only to take work from each other.
 
-    They begin with the width that the graph's latest search by as many workers came to.
+    The initial width is the final one of the graph's latest search with as many workers.
     """
     distances = np.empty(graph.n_vertices, graph.weight_dtype)
     stats = _cpu.delta_stepping_parallel(

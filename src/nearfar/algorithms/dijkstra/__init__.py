@@ -11,7 +11,7 @@ Dijkstra 1959. With a queue ``Q`` of reached vertices keyed by their distances::
                 insert t into Q, or decrease its key
 
 The variants differ only in the queue: a plain array (Martin et al. 2009, Fig. 1), a binary heap, a
-lazy heap of four children per place, a radix heap, a pairing heap, and the two baselines of the
-papers, the Fibonacci heap and the relaxed heap. One driver serves all heaps (``heaps.cpp``); the
-heaps are one file each in ``cpu/heaps/``.
+lazy heap with four children per node, a radix heap, a pairing heap, and the two baselines of the
+papers, the Fibonacci heap and the relaxed heap. One driver serves all heaps (``heaps.cpp``); each
+heap has a file in ``cpu/heaps/``.
 """

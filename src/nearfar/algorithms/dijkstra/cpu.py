@@ -50,14 +50,14 @@ def _by_scanning(facts: Facts, request: Request) -> Estimate:
 
 def _by_heap(facts: Facts, request: Request) -> Estimate:
     what = f"{facts.n:,} vertices, {facts.degree:.1f} edges per vertex"
-    return Estimate(1e-6 + heap_search(facts), f"a heap, nothing to set up: {what}")
+    return Estimate(1e-6 + heap_search(facts), f"a heap, without preparation: {what}")
 
 
 def _by_radix_heap(facts: Facts, request: Request) -> Estimate:
-    """Estimate the radix heap: a distance decreases as often as the logarithm of the degree."""
+    """Estimate the radix heap; a distance decreases about log(degree) times."""
     n, degree = facts.n, max(facts.degree, 1.0)
     vertex = 25e-9 + 9e-9 * math.log2(n + 2) + 64e-9 * math.log(degree)
-    words = f"a radix heap, edges read in place: {degree:.1f} per vertex"
+    words = f"a radix heap, edges read in place: {degree:.1f} edges per vertex"
     return Estimate(1e-6 + n * vertex + facts.m * 1.6e-9, words)
 
 
@@ -72,7 +72,7 @@ def _register(queue: str, summary: str, **fields: Any) -> None:
 
 _register(
     "array",
-    "a plain array as queue, the baseline that the papers begin with",
+    "a plain array as queue, the papers' first baseline",
     paper="martin-2009",
     section="Fig. 1",
     complexity="O(n^2 + m)",
@@ -119,7 +119,7 @@ _register(
 @variant(
     "dijkstra_dary_heap",
     device="cpu",
-    summary="Dijkstra with a lazy heap of packed (distance, vertex) keys, four children per place",
+    summary="Dijkstra with a lazy heap of packed (distance, vertex) keys, four children per node",
     options=DaryOptions,
     paper="dijkstra-1959",
     section="lazy d-ary heap",
@@ -129,5 +129,5 @@ _register(
 def dijkstra_dary_heap(
     graph: Graph, source: int, options: DaryOptions, workspace: Workspace
 ) -> Answer:
-    """Use a d-ary heap without decrease-key: vertices are pushed again, stale entries dropped."""
+    """Use a d-ary heap without decrease-key: vertices are pushed again, stale entries skipped."""
     return _run(getattr(_cpu, f"dijkstra_dary_heap_{options.arity}"), graph, source, workspace)

@@ -6,13 +6,13 @@ The idea: allow one more vertex as an intermediate stop at a time::
     for k in vertices:
         d[i][j] = min(d[i][j], d[i][k] + d[k][j])   for all i, j
 
-The blocked form (Venkataraman, Sahni and Mukhopadhyaya 2003) divides the matrix into tiles, and a
-step handles a whole tile of stops: first the tile on the diagonal by itself, then its row and its
-column of tiles, then all others. The third phase is nearly all of the work and is a matrix product
-over (min, +), so its speed is limited by arithmetic and not by memory.
+The blocked form (Venkataraman, Sahni and Mukhopadhyaya 2003) divides the matrix into tiles, and
+each step handles a whole tile of stops: first the tile on the diagonal, then the tiles in its row
+and column, then all others. The third phase is nearly all of the work: a matrix product over
+(min, +), whose speed is limited by arithmetic and not by memory.
 
 O(n^3) for any number of edges. Negative cycles are detected first, because they would
-decrease entries without bound. Integers are exact. Floats are not added in the order of the
-path: with ``exact=True`` (the default) one more sweep per row gives them the bits of every other
-method; without it they are off by a few roundings.
+decrease entries without bound. Integers are exact. Floats are not added in the order of the path:
+with ``exact=True`` (the default) one more sweep per row makes them equal to those of the other
+methods bit for bit; without it they differ by a few roundings.
 """

@@ -27,35 +27,35 @@ class FloydWarshallOptions:
     Parameters
     ----------
     exact : bool
-        For floats: whether to sweep over the rows afterwards, so that they are bit for bit those
-        of the other methods. Integers are exact either way. Predecessors need it.
+        For floats: whether to sweep over the rows afterwards, so that they equal those of the other
+        methods bit for bit. Integers are exact either way. Required for predecessors.
     """
 
     exact: bool = True
 
 
 def needs_64_bits(graph: Graph) -> bool:
-    """Return whether sums of two paths may not fit the 32 bits of the weights."""
+    """Return whether the sum of two paths may not fit the 32 bits of the weights."""
     return graph.weight_dtype == np.int32 and heaviest_path(graph) >= 2**28
 
 
 def keeps_predecessors(
     graph: Graph, options: FloydWarshallOptions, workspace: Workspace, overflow: bool
 ) -> bool:
-    """Return whether the family computes the requested predecessors from its matrix.
+    """Return whether to compute the requested predecessors from the matrix.
 
-    With negative weights the trees are breadth-first ones over tight edges, which the common
-    pass computes row by row; after an overflow the run is repeated.
+    With negative weights the common pass computes breadth-first trees over tight edges row by row;
+    after an overflow the run is repeated.
     """
     if not workspace.predecessors:
         return False
     if graph.weight_dtype.kind == "f" and not options.exact:
-        raise OptionError("predecessors need exact distances: leave out exact=False")
+        raise OptionError("predecessors need exact distances: omit exact=False")
     return not graph.n_negative and not overflow
 
 
 def rows_left(before: Any, distances: Any) -> Any:
-    """Return the rows with a reached vertex, besides the source, that has no predecessor yet.
+    """Return the rows in which a reached vertex other than the source lacks a predecessor.
 
     Only edges that add nothing (weight 0, or absorbed by a float sum) lead to such vertices.
     """
@@ -64,7 +64,7 @@ def rows_left(before: Any, distances: Any) -> Any:
 
 
 def _predecessors(graph: Graph, distances: NDArray[Any], threads: int) -> NDArray[Any]:
-    """Compute predecessors from the finished matrix by a second product of tiles."""
+    """Compute predecessors from the finished matrix with a second product of tiles."""
     found = np.empty(distances.shape, dtype=graph.indptr.dtype)
     _cpu.floyd_warshall_predecessors(graph.view, distances, found, needs_64_bits(graph), threads)
     for i in np.flatnonzero(rows_left(found, distances)).tolist():
@@ -73,28 +73,28 @@ def _predecessors(graph: Graph, distances: NDArray[Any], threads: int) -> NDArra
 
 
 def fits_matrix(graph: Graph, request: Request) -> Literal[True] | str:
-    """Return whether sums of paths fit 64 bits, on any device: True, or the reason in words."""
+    """Return True if sums of paths fit 64 bits, or the reason why not; the same on any device."""
     bits = {"int32": 61, "int64": 61, "float64": 1020}.get(graph.weight_dtype.name)
     if graph.weight_dtype.kind == "f" and not graph.n_negative:
-        return True  # sums beyond the range are infinite, as in every search
+        return True  # float sums beyond the range are infinite, as in every search
     if bits is not None and heaviest_path(graph) >= 2**bits:
         return f"Floyd-Warshall needs path weights below 2^{bits}"
     return True
 
 
 def in_range(graph: Graph) -> Graph:
-    """Return the graph, in 64 bits if float sums of its paths may be below the 32-bit range."""
+    """Return the graph, in float64 if sums of its paths may fall below the range of float32."""
     below = graph.weight_dtype == np.float32 and graph.n_negative
     return widest(graph) if below and heaviest_path(graph) >= 2**124 else graph
 
 
 def filled(facts: Facts) -> str:
-    """Describe the density of the graph in words."""
+    """Describe the density of the graph."""
     return f"{facts.m / max(facts.n * facts.n, 1):.0%} of the matrix are edges"
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate integers only: floats take another sweep over the edges for every row."""
+    """Estimate integers only, since floats take another sweep over the edges for every row."""
     if facts.dtype.kind != "i" or facts.n > 50_000:
         return None
     workers = max(1, min(request.threads, request.n_sources))
@@ -102,7 +102,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 
 
 def matrix_bytes(graph: Graph, request: Request) -> int:
-    """Return the bytes of the matrix in whole tiles, and of another one for predecessors."""
+    """Return the bytes of the matrix in whole tiles, doubled for predecessors."""
     matrices = 2 if request.predecessors else 1
     return matrices * (-(-graph.n_vertices // 64) * 64) ** 2 * graph.weight_dtype.itemsize
 
@@ -125,7 +125,7 @@ def matrix_bytes(graph: Graph, request: Request) -> int:
 def floyd_warshall(
     graph: Graph, sources: NDArray[np.int64], options: FloydWarshallOptions, workspace: Workspace
 ) -> Answer:
-    """Solve all pairs by blocked Floyd-Warshall, which needs three times the matrix.
+    """Solve all pairs by blocked Floyd-Warshall, which needs memory for three matrices.
 
     Predecessors take a second product of tiles, about as long as the first.
     """

@@ -81,7 +81,7 @@ def solve_matrix(matrix: Any) -> None:
 
 
 def tight_stops(closed: Any, direct: Any, before: Any) -> None:
-    """Find predecessors from strictly nearer vertices in one launch; the smallest id of each."""
+    """Find the smallest strictly nearer predecessor of each entry in one launch."""
     dtype = np.dtype(closed.dtype)
     side, n = len(closed), len(before)
     macros = {**_macros(dtype), "ID_T": C_NAMES[np.dtype(before.dtype).name]}
@@ -92,7 +92,7 @@ def tight_stops(closed: Any, direct: Any, before: Any) -> None:
 
 
 def add_min_ceiling(dtype: np.dtype[Any], turns: int = 20_000) -> float:
-    """Measure the device's peak rate of additions with minimum per second."""
+    """Measure the device's peak rate of fused add-min operations per second."""
     cp = runtime.cupy()
     kernel = _program(dtype).kernel("add_min_ceiling")
     blocks = runtime.device().multiprocessors * 8
@@ -133,8 +133,8 @@ def floyd_warshall(
 ) -> Answer:
     """Solve all pairs of a dense or small graph on the GPU.
 
-    Predecessors take a second product over the matrix and a copy of the edges' matrix; they are
-    computed and kept on the device.
+    Predecessors take a second product over the matrix and a copy of the edge matrix; they are
+    computed and stored on the device.
     """
     cp = runtime.cupy()
     solved = in_range(graph)
@@ -204,7 +204,7 @@ def _edge_matrix(graph: Graph, side: int, dtype: np.dtype[Any]) -> Any:
     blocks = runtime.device().multiprocessors * 8
     clear = _program(dtype).kernel("clear_matrix")
     clear(blocks, 256, {"matrix": matrix, "side": np.int64(side), "far": far_value(dtype)})
-    # Parallel edges count by their minimum, and loops not at all: sorted on the host once.
+    # Sorted on the host once: of parallel edges the lightest is kept, and loops are dropped.
     tails = graph.tails(np.int64)
     heads, weights = graph.indices.astype(np.int64), graph.effective_weights.astype(dtype)
     order = np.lexsort((weights, heads, tails))
@@ -217,7 +217,7 @@ def _edge_matrix(graph: Graph, side: int, dtype: np.dtype[Any]) -> Any:
 
 
 def _as_distances(found: Any, dtype: np.dtype[Any]) -> tuple[Any, bool]:
-    """Return a closed matrix in the dtype of the answer, and whether an entry does not fit it."""
+    """Return the closed matrix in the dtype of the answer, and whether an entry does not fit."""
     cp = runtime.cupy()
     if dtype.kind == "f":
         return cp.ascontiguousarray(found), False
@@ -237,7 +237,7 @@ def _predecessors(graph: Graph, closed: Any, direct: Any, rows: Any) -> Any:
     direct.reshape(-1)[:: len(direct) + 1] = far_value(np.dtype(direct.dtype))
     before = cp.full((n, n), -1, dtype=graph.index_dtype)
     tight_stops(closed, direct, before)
-    there = runtime.upload(rows)
-    for i in cp.flatnonzero(rows_left(before, there)).get().tolist():
-        before[i] = tight_predecessors(graph, i, there[i])
+    uploaded = runtime.upload(rows)
+    for i in cp.flatnonzero(rows_left(before, uploaded)).get().tolist():
+        before[i] = tight_predecessors(graph, i, uploaded[i])
     return before

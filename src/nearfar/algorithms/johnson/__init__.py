@@ -7,14 +7,14 @@
     for each source s: distance' from s with a method for non-negative weights
     distance[s][v] = distance'[s][v] + h[v] - h[s]
 
-The first step finds a negative cycle anywhere in the graph; there is then no answer, even for
-sources that do not reach it (use ``bellman_ford`` from such a source).
+The first step raises an error for a negative cycle anywhere in the graph, even if the sources do
+not reach it (use ``bellman_ford`` from such sources).
 
-**Exactness.** Integer potentials keep everything exact. With floats the shifted weights are
-rounded, so ``distance`` is off by a few roundings; one more pass, over the edges that are nearly
-tight in it, replaces them by sums along the path (see ``cpu/distances/polish.hpp``), which are bit
-for bit those of Bellman-Ford. On a graph with a cycle whose exact weight is zero or nearly so,
-rounding may let it improve forever; such rows are searched again by ``tarjan_subtree``, and
+**Exactness.** Integer potentials are exact. With floats the shifted weights are rounded, so
+``distance`` is off by a few roundings; one more pass, over the nearly tight edges, replaces the
+distances by sums along the path (see ``cpu/distances/polish.hpp``), which equal those of
+Bellman-Ford bit for bit. If the exact weight of a cycle is zero or nearly zero, rounding may
+decrease its distances forever; such rows are searched again by ``tarjan_subtree``, and
 ``stats["repeated_rows"]`` counts them.
 
 ``johnson@cpu`` and ``johnson@cuda`` take the inner method from the batched family.

@@ -19,7 +19,7 @@ from nearfar.graph.saturation import heaviest_path, widest
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Estimate, Request, Variant, Workspace, find, variant
 
-_SHIFTED: Slot[Shifted] = Slot("without negative weights")
+_SHIFTED: Slot[Shifted] = Slot("reweighted graph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,16 @@ class JohnsonOptions:
 
 @dataclass(frozen=True, slots=True)
 class Shifted:
-    """Graph without negative weights that has the same shortest paths, and the inverse shift."""
+    """Reweighted graph without negative weights, and the potentials that invert the shift."""
 
     graph: Graph  # graph with weights `w + h[u] - h[v]`
-    given: Graph  # given graph
-    base: Graph  # given graph in the dtype of the potentials, which holds sums of four of its paths
+    given: Graph  # original graph
+    base: Graph  # original graph in the dtype of the potentials, which holds sums of four paths
     potentials: NDArray[Any]  # shape (n,)
 
 
 def shifted(graph: Graph) -> Shifted:
-    """Return potentials and reweighted graph, computed once and cached on the graph."""
+    """Return the potentials and the reweighted graph, computed once and cached on the graph."""
 
     def make() -> Shifted:
         base = graph
@@ -67,7 +67,7 @@ def shifted(graph: Graph) -> Shifted:
 
 
 def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:
-    """Return True if shifted weights cannot overflow, or the reason in words."""
+    """Return True if shifted weights cannot overflow, or the reason why not."""
     bits = {"int64": 60, "float64": 1020}.get(graph.weight_dtype.name)
     if bits is not None and heaviest_path(graph) >= 2**bits:
         return f"Johnson's method needs path weights below 2^{bits}"
@@ -75,12 +75,12 @@ def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:
 
 
 def potentials_seconds(facts: Facts) -> float:
-    """Estimate the first step: some rounds over all edges, on one core."""
+    """Return the seconds of the first step: several rounds over all edges on one core."""
     return 3e-8 * (facts.n + facts.m) * math.sqrt(facts.n + 1)
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate negative weights; without any the inner method suffices."""
+    """Estimate negative weights; without any, the inner method suffices."""
     inner = find(JohnsonOptions().inner, "cpu")[0].estimate(facts, request)
     if not facts.negative or inner is None:
         return None
@@ -104,7 +104,7 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
 def johnson(
     graph: Graph, sources: NDArray[np.int64], options: JohnsonOptions, workspace: Workspace
 ) -> Answer:
-    """Run Johnson's method; the caller applies the limit, which shifted distances do not obey."""
+    """Run Johnson's method; the caller applies the limit, which shifted searches cannot."""
     return solve_shifted(graph, sources, find(options.inner, "cpu")[0], workspace)
 
 
@@ -114,7 +114,7 @@ def solve_shifted(
     """Reweight, run a batch variant for non-negative weights, shift back, and polish float rows."""
     plan = shifted(graph)
     floating = graph.weight_dtype.kind == "f"
-    # Polishing needs whole rows, so floats need every column until then.
+    # Polishing needs whole rows, so floats keep every column until then.
     columns = None if floating else workspace.columns
     same = plan.base.weight_dtype == graph.weight_dtype
     out = workspace.out if same and columns is workspace.columns else None
@@ -134,7 +134,7 @@ def shift_rows(
     workspace: Workspace,
     stats: dict[str, Any],
 ) -> NDArray[Any]:
-    """Return true distances from shifted ones; for floats exact ones, from whole rows."""
+    """Convert shifted rows to true distances; float rows, which must be whole, are polished."""
     floating = rows.dtype.kind == "f"
     n = plan.base.n_vertices
     picked = None if floating else workspace.columns

@@ -1,4 +1,4 @@
-"""Johnson's method on CUDA around a method for batches."""
+"""Johnson's method on CUDA: potentials, then a batch method on the reweighted graph."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Estimate, Request, Workspace, find, variant
 
-# Methods for the reweighted graph, of which the first that fits is used.
+# Methods for the reweighted graph; the first that fits is used.
 _INSIDE = ("block_per_source", "block_per_source_global", "lanes")
 
 
 def _cost(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate a run with negative weights; shifting the rows back takes half as long again."""
+    """Estimate negative weights; shifting the rows back adds half the time of the searches."""
     inner = find(_INSIDE[1], "cuda")[0].estimate(facts, request)
     if not facts.negative or inner is None:
         return None
@@ -39,13 +39,13 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
     paper="johnson-cuda",
     section="4, with a block per source inside (beyond the paper)",
     summary="potentials and reweighting, then a thread block per source on the reweighted graph",
-    complexity="O(n m + k n m) at worst, a few looks per edge in practice",
+    complexity="O(n m + k n m) at worst, a few scans per edge in practice",
     cost=_cost,
 )
 def johnson(
     graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
 ) -> Answer:
-    """Run Johnson's method around the batch method that fits the reweighted graph."""
+    """Run Johnson's method with the first batch method that fits the reweighted graph."""
     inside = shifted(graph).graph
     request = Request(problem="batch", n_sources=len(sources), device="cuda")
     for idea in _INSIDE:

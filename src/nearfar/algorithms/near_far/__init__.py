@@ -1,4 +1,4 @@
-"""Near-Far: a near set of vertices below a threshold, and a far pile for the others.
+"""Near-Far: a near set of vertices below a threshold, and a far pile of the other vertices.
 
 Davidson, Baxter, Garland, Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest
 Paths", 2014, section IV.C::
@@ -10,8 +10,8 @@ Paths", 2014, section IV.C::
                                               threshold, in far
         if near is empty: raise the threshold by delta and split far by it, dropping stale entries
 
-In the engine that ``auto`` runs on a GPU (``one_launch``), the whole solve is one cooperative
+In the variant that ``auto`` runs on a GPU (``one_launch``), the whole solve is one cooperative
 launch, and delta adapts to measurements during the solve. ``partitioned`` splits the vertices over
-several devices. The forms of the paper, its sweep, its buckets and the sequential methods are in
-``papers/davidson_2014``.
+several devices. ``papers/davidson_2014`` has the paper's own variants, its sweep and buckets, and
+the sequential methods.
 """

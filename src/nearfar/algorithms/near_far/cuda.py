@@ -21,7 +21,7 @@ def _cost(facts: Facts, request: Request) -> Estimate:
 @variant(
     "near_far",
     device="cuda",
-    summary="near set and far pile in one launch, thin frontiers advanced block by block",
+    summary="near set and far pile in one launch; blocks advance thin frontiers on their own",
     options=OneLaunchOptions,
     paper="davidson-2014",
     section="IV.C Near-Far Pile, beyond the paper",
@@ -29,14 +29,14 @@ def _cost(facts: Facts, request: Request) -> Estimate:
     cost=_cost,
 )
 def near_far(graph: Graph, sources: Any, options: OneLaunchOptions, workspace: Workspace) -> Answer:
-    """Run the engine that ``auto`` uses on a GPU."""
+    """Run the whole solve in one launch, which is what ``auto`` does on a GPU."""
     return solve_in_one_launch(graph, int(sources), options, workspace)
 
 
 @variant(
     "near_far_partitioned",
     device="cuda",
-    summary="vertices split over several GPUs, improvements fetched by their owners once per step",
+    summary="vertices split over several GPUs, which fetch improvements once per step",
     options=PartitionedOptions,
     requires=splits,
     paper="davidson-2014",

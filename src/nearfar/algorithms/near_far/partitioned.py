@@ -1,8 +1,8 @@
-"""Near-far for one source over several devices: the host part of partitioned.cuh.
+"""Near-far for one source over several devices: the host side of partitioned.cuh.
 
-Each device owns a part of the rows with about as many edges as the others, sorted by weight. The
-host launches steps on all devices, whose streams wait for each other; the devices decide what a
-step does. Four steps, after which all rotating buffers are in their initial order, are captured
+Each device owns a part of the rows, sorted by weight; the parts have about equally many edges. The
+host launches steps on all devices, whose streams wait for each other; the devices decide the kind
+of each step. Four steps, after which all rotating buffers are in their initial order, are captured
 as one CUDA graph, which the host launches until the search has ended. The main purpose is graphs
 that one device cannot hold.
 """
@@ -34,10 +34,10 @@ from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
 _KERNELS = "algorithms/near_far/partitioned.cuh"
 _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")
-_LINE = 32  # vertices that are kept together: a warp's
+_LINE = 32  # vertices per line, which one warp handles and no cut separates
 _THREADS = 512
 _MORE_DEVICES = "give more devices (devices='all')"
-_TOGETHER = 4  # steps in a launch; counters and tallies rotate by four
+_STEPS_PER_LAUNCH = 4  # counters and tallies rotate by four
 _ROOM = 1.5  # entries of a queue per own vertex
 _MOST_PARTS = 16  # pointers in struct Others
 
@@ -56,10 +56,10 @@ class PartitionedOptions(DeltaOptions):
     parts : int or None
         Number of parts of the graph, assigned to the devices in turn; None is one per device.
     pull_share : int
-        On an undirected graph: open vertices scan their own edges once they have fewer than one
-        in ``pull_share`` of all edges; 0 never.
+        On an undirected graph: open vertices scan their own edges once they have fewer than
+        1 / ``pull_share`` of all edges; 0 means never.
     eager_growth : float
-        Factor of delta from then on.
+        Multiple of delta that is used from then on.
     """
 
     devices: Devices | int = "all"
@@ -78,14 +78,14 @@ class PartitionedOptions(DeltaOptions):
 
 
 def splits(graph: Graph, _: Request) -> Literal[True] | str:
-    """Return whether the vertices can be divided: their ids must fit 32 bits."""
+    """Return True if the vertices can be divided, which needs 32-bit ids, or the reason why not."""
     if graph.n_vertices > 2**31 - 2**16:
-        return f"{graph.n_vertices:,} vertices do not fit its 32-bit ids"
+        return f"{graph.n_vertices:,} vertices do not fit 32-bit ids"
     return True
 
 
 def bounds(indptr: NDArray[Any], parts: int) -> list[int]:
-    """Return cuts of the vertices at whole lines, so that parts have about equally many edges."""
+    """Cut the vertices at whole lines into parts with about equally many edges."""
     n, m = len(indptr) - 1, int(indptr[-1])
     wanted = [m * k // parts for k in range(1, parts)]
     cuts = [int(np.searchsorted(indptr, edges)) // _LINE * _LINE for edges in wanted]
@@ -93,7 +93,7 @@ def bounds(indptr: NDArray[Any], parts: int) -> list[int]:
 
 
 class Partitioned:
-    """Graph over devices, with the buffers and prepared launches of its solves."""
+    """Graph divided over devices, with the buffers and prepared launches of its solves."""
 
     def __init__(self, rows: Sequence[Rows], n: int, symmetric: bool) -> None:
         self.rows, self.n, self.symmetric = list(rows), n, symmetric
@@ -112,7 +112,7 @@ class Partitioned:
         self._macros: dict[str, str | int] = {
             **rows[0].graph.macros,
             "BLOCK_THREADS": _THREADS,
-            "BLOCKS_EACH": 2 if self.dtype.itemsize <= 4 else 1,  # registers for wide values
+            "BLOCKS_EACH": 2 if self.dtype.itemsize <= 4 else 1,  # wide values need more registers
             "HEAVY_DEGREE": SEGMENT,
             "LONG_IN_FLIGHT": 2,
             "SEEN_FROM_L1": 0,
@@ -129,7 +129,7 @@ class Partitioned:
         self._streams: dict[int, Any] = {}
         for row in rows:
             with runtime.on_device(row.device):
-                runtime.synchronize()  # solves run on streams of their own
+                runtime.synchronize()  # solves use other streams
                 if row.device not in self._streams:
                     stream = runtime.cupy().cuda.Stream(non_blocking=True)
                     self._streams[row.device] = stream
@@ -137,7 +137,7 @@ class Partitioned:
             self._ended = runtime.cupy().cuda.Event(disable_timing=True)
 
     def _sort(self) -> NDArray[np.bool_] | None:
-        """Sort the rows by weight; return the vertices with in-edges, if they can end a search."""
+        """Sort the rows by weight; return which vertices have in-edges, if that ends searches."""
         marks = []
         for row in self.rows:
             graph = row.graph
@@ -147,7 +147,7 @@ class Partitioned:
                 runtime.require_memory(self.n, _MORE_DEVICES)
                 entered = runtime.cupy().zeros(self.n, dtype=np.uint8)
                 sort_in_place(graph, entered)
-                if not self.symmetric:  # an undirected graph ends by pulling, and earlier
+                if not self.symmetric:  # on an undirected graph pulling ends the search earlier
                     marks.append(runtime.download(entered))
         return np.logical_or.reduce(marks) if marks else None
 
@@ -166,11 +166,11 @@ class Partitioned:
             cp = runtime.cupy()
             needed = n * size + marks + 2 * capacity * entry + heavy * sizes["Chunk"]
             runtime.require_memory(needed, _MORE_DEVICES)
-            told = cp.zeros(progress + 2 * 8, dtype=np.uint8)  # values that the host reads
+            state = cp.zeros(progress + 2 * 8, dtype=np.uint8)  # copied to the host
             return {
-                "told": told,
-                "progress": told[:progress],
-                "totals": told[progress:],
+                "state": state,
+                "progress": state[:progress],
+                "totals": state[progress:],
                 "capacity": capacity,
                 "heavy_capacity": heavy,
                 "distance": cp.empty(n, dtype=self.dtype),
@@ -242,7 +242,7 @@ class Partitioned:
                 kernel.attribute("NUM_REGS")  # loads the kernel, which capturing forbids
                 # The free resources of a multiprocessor depend on the phase: no more blocks fit.
                 grid = blocks if name != "fetch" else kernel.resident_blocks(_THREADS, shared)
-                for number in range(_TOGETHER):
+                for number in range(_STEPS_PER_LAUNCH):
                     given = {**arguments, "step": np.int64(number)}
                     launch = runtime.Launch(kernel, grid, _THREADS, given, shared=shared)
                     found[f"{name} {number}"] = launch
@@ -259,7 +259,7 @@ class Partitioned:
         found = []
         for row, buffers in zip(self.rows, self._buffers, strict=True):
             with runtime.on_device(row.device):
-                found.append(runtime.Pinned(buffers["told"].nbytes))
+                found.append(runtime.Pinned(buffers["state"].nbytes))
         return found
 
     def solve(
@@ -271,19 +271,19 @@ class Partitioned:
         eager_growth: float = 1000.0,
         full: bool = False,
     ) -> dict[str, Any]:
-        """Compute all distances from a source; they stay on their devices."""
+        """Compute all distances from a source; each part stays on its device."""
         start = self._first(source, delta, limit, pull_share, eager_growth)
         for launches in self._launches:
             launches["begin"].set(source=np.int64(source), progress=start)
         try:
             self._each(("begin",), self._relaxed, self._fetched)
-            now, traced = self._one_by_one() if full else self._together()
+            now, traced = self._in_single_steps() if full else self._in_captured_launches()
         except BaseException:
-            self._wait()  # kernels in flight use memory that may be released
+            self._wait()  # running kernels use memory that may be released
             raise
         size = 2 * self._progress.itemsize
-        told = [np.frombuffer(pinned.read()[size:], dtype=np.uint64) for pinned in self._pinned]
-        totals = np.sum(told, axis=0)
+        read = [np.frombuffer(pinned.read()[size:], dtype=np.uint64) for pinned in self._pinned]
+        totals = np.sum(read, axis=0)
         return {
             "iterations": int(now["steps"]),
             "splits": int(now["splits"]),
@@ -295,7 +295,7 @@ class Partitioned:
             **traced,
         }
 
-    def _together(self) -> tuple[Any, dict[str, Any]]:
+    def _in_captured_launches(self) -> tuple[Any, dict[str, Any]]:
         """Launch four steps at a time until the search has ended."""
         home = self.rows[0].device
         if self._graph is None:
@@ -310,23 +310,24 @@ class Partitioned:
                 launched += ahead
                 self._ended.record()
                 runtime.wait(self._ended)
-                now = self._now(_TOGETHER - 1)
+                now = self._now(_STEPS_PER_LAUNCH - 1)
                 if self._phases[int(now["phase"])] == "end":
                     break
-                self._check(launched * _TOGETHER)
+                self._check(launched * _STEPS_PER_LAUNCH)
                 ahead = max(1, launched // 8)
-        self._ahead = -(-(int(now["steps"]) + 1) // _TOGETHER)  # one more step detects the end
+        # One more step detects the end.
+        self._ahead = -(-(int(now["steps"]) + 1) // _STEPS_PER_LAUNCH)
         return now, {}
 
-    def _one_by_one(self) -> tuple[Any, dict[str, Any]]:
+    def _in_single_steps(self) -> tuple[Any, dict[str, Any]]:
         """Launch single steps and read the state after each."""
         kinds: list[str] = []
         seconds: list[float] = []
         step = 0
         while True:
             began = time.perf_counter()
-            self._step(step % _TOGETHER, self._fetched, self._relaxed, self._fetched)
-            self._tell(self._fetched)
+            self._step(step % _STEPS_PER_LAUNCH, self._fetched, self._relaxed, self._fetched)
+            self._copy_state(self._fetched)
             self._wait()
             now = self._now(step)
             phase = self._phases[int(now["phase"])]
@@ -340,17 +341,17 @@ class Partitioned:
     def _capture(self) -> Any:
         """Capture four steps on all devices, and the copies to the host, as one launch."""
         home = self.rows[0].device
-        relaxed, fetched, told = (self._make_events() for _ in range(3))
+        relaxed, fetched, copied = (self._make_events() for _ in range(3))
         with runtime.on_device(home), self._streams[home] as stream:
             begun = runtime.cupy().cuda.Event(disable_timing=True)
             stream.begin_capture()
             begun.record()
-            after = [begun] * len(self.rows)  # by which the other streams join
-            for number in range(_TOGETHER):
+            after = [begun] * len(self.rows)  # event by which the other streams join the capture
+            for number in range(_STEPS_PER_LAUNCH):
                 self._step(number, after, relaxed, fetched)
                 after = fetched
-            self._tell(told)
-            for event in told:
+            self._copy_state(copied)
+            for event in copied:
                 stream.wait_event(event)
             return stream.end_capture()
 
@@ -392,7 +393,7 @@ class Partitioned:
         )
 
     def _each(self, names: Sequence[str], after: list[Any], marks: list[Any]) -> None:
-        """Launch kernels on every device after the events of ``after``; mark their end."""
+        """Launch kernels on every device after the events ``after``, and record their end."""
         for row, launches, mark in zip(self.rows, self._launches, marks, strict=True):
             with runtime.on_device(row.device), self._streams[row.device] as stream:
                 for other, event in zip(self.rows, after, strict=True):
@@ -406,17 +407,17 @@ class Partitioned:
         self._each((f"step {number}", f"pieces {number}"), after, relaxed)
         self._each((f"fetch {number}",), relaxed, fetched)
 
-    def _tell(self, marks: list[Any]) -> None:
+    def _copy_state(self, marks: list[Any]) -> None:
         """Copy the state to the host and record events at the end."""
         for row, buffers, pinned, mark in zip(
             self.rows, self._buffers, self._pinned, marks, strict=True
         ):
             with runtime.on_device(row.device), self._streams[row.device]:
-                pinned.queue(buffers["told"])
+                pinned.queue(buffers["state"])
                 mark.record()
 
     def _now(self, step: int) -> Any:
-        """Return the progress in a copied step, which is the same on every device."""
+        """Return the copied progress of a step, which is the same on every device."""
         both = self._pinned[0].read()[: 2 * self._progress.itemsize]
         return np.frombuffer(both, dtype=self._progress)[step & 1]
 
@@ -427,14 +428,14 @@ class Partitioned:
 
     @property
     def known(self) -> list[Any]:
-        """Return distances of own vertices and bounds of the others, per part."""
+        """Distances of own vertices and upper bounds of the others, one array per part."""
         return [each["distance"] for each in self._buffers]
 
     def distances(self) -> Any:
         """Return the distances of the last solve in one array of the current device, shape (n,)."""
         home = runtime.device().ordinal
         runtime.require_memory(
-            self.n * self.dtype.itemsize, "make the current device one with more memory free"
+            self.n * self.dtype.itemsize, "select a current device with more free memory"
         )
         out = runtime.cupy().empty(self.n, dtype=self.dtype)
         self._gather(out, home)
@@ -451,8 +452,8 @@ class Partitioned:
     def prove(self, source: int) -> int:
         """Check the distances of the last solve on the devices, for weights greater than 0.
 
-        Every device gets all distances, and checks its edges for any that would lower a
-        distance, and for those that give a distance exactly.
+        Every device receives all distances and checks its edges: none may lower a distance, and
+        each reached vertex needs an edge that gives its distance exactly.
         """
         wrong, given = 0, []
         for row, known in zip(self.rows, self.known, strict=True):

@@ -1,1 +1,1 @@
-"""Finished distances on the host: predecessors, proofs and exact sums of floats."""
+"""Operations on finished distances on the host: predecessors, proofs and exact sums of floats."""

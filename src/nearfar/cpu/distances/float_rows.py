@@ -1,4 +1,4 @@
-"""Recompute rows of floats as the sums of a search, from rows that were added in another order."""
+"""Conversion of float rows added in another order to the sums that a search computes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def exact_rows(
     shift: NDArray[Any] | None,
     threads: int,
 ) -> int:
-    """Replace approximate rows by the sums from the sources on, in place.
+    """Replace approximate rows by sums along the paths from the sources, in place.
 
-    If rounding lets a cycle of weight 0 improve forever, the row is searched by the subtree
-    method, which refuses such improvements.
+    Return the number of rows that were searched again by the subtree method: if rounding lets a
+    cycle of weight 0 improve forever, only that method refuses the improvements.
     """
     left = _cpu.polish_rows(graph.view, sources, rows, shift, threads)
     for i in left:
@@ -32,7 +32,7 @@ def exact_rows(
 def rows_in_32_bits(
     graph: Graph, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
 ) -> tuple[NDArray[Any], list[int]]:
-    """Return rows of float64 as a search in float32 computes them, and those that do not fit."""
+    """Convert float64 rows to those of a search in float32; also return the rows that overflow."""
     top = float(np.finfo(np.float32).max)
     lost = ((np.abs(rows) > top) & (rows < np.inf)).any(axis=1)
     short = np.clip(rows, -top, np.inf)

@@ -1,4 +1,4 @@
-"""Predecessors from finished distances, by the pass over tight edges that all variants share."""
+"""Predecessors from finished distances by a pass over tight edges, shared by all variants."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ def tight_predecessors(
 ) -> Any:
     """Compute predecessors from finished distances by the tight-edge rule.
 
-    An edge (u, v) is tight when ``d[u] + w == d[v]``. A vertex takes the smallest id among its
-    tight edges from strictly nearer vertices; vertices that only zero-weight edges reach take
-    theirs in breadth-first levels, so that the result is a tree, the same on every device. With
-    negative weights the tree is the breadth-first one over tight edges. O(n + m) for each source.
+    An edge (u, v) is tight if ``d[u] + w == d[v]``. The predecessor of a vertex is the smallest
+    strictly nearer vertex with a tight edge to it. Vertices that only zero-weight edges reach are
+    assigned predecessors by breadth-first levels, so that the result is a tree and the same on
+    every device. With negative weights the tree is the breadth-first tree over tight edges.
+    O(n + m) per source.
     """
     if distances.ndim == 1 and not isinstance(sources, int):
         sources = int(np.ravel(sources)[0])
@@ -61,7 +62,7 @@ def tight_predecessors(
 
 
 def _on_device(graph: Graph, rows: list[int], distances: Any, stats: dict[str, Any] | None) -> Any:
-    """Return predecessors computed on the device, adding its seconds to the counters."""
+    """Compute predecessors on the device, and add the device time to the counters."""
     found, counters = device_predecessors(graph, rows, upload(distances))
     if stats is not None:
         name = "predecessor_device_seconds"

@@ -1,1 +1,1 @@
-"""Finished distances on the device: predecessors, masks and figures of rows."""
+"""Operations on finished distances on the device: predecessors, masks and figures of rows."""

@@ -18,10 +18,10 @@ from nearfar.system.devices.structs import struct_dtype
 _THREADS = 256
 _KERNELS = "cuda/distances/tight_edges.cuh"
 _PASS: Slot[_Pass] = Slot("predecessors")
-_PIECE = 256  # edges of a long row that a lane passes to its warp, if rows are not sorted
-_ADVICE = f"ask for predecessors of fewer sources, or on the host: {keyword('device', 'cpu')}"
-_MOST_ROWS = 32_768  # of the grid's y
-ROUNDS_BEYOND = 2  # the watchdog: a round settles at least one vertex
+_PIECE = 256  # edges per piece of a long row that a whole warp scans, if rows are not sorted
+_ADVICE = f"request predecessors of fewer sources, or on the CPU: {keyword('device', 'cpu')}"
+_MOST_ROWS = 32_768  # rows per launch, limited by the grid's y dimension
+ROUNDS_BEYOND = 2  # watchdog: every round settles at least one vertex
 
 
 def _tally() -> np.dtype[Any]:
@@ -29,12 +29,12 @@ def _tally() -> np.dtype[Any]:
 
 
 class _Pass:
-    """Programs for one graph and form, and launches prepared for a number of rows."""
+    """Kernels for one graph, and launches prepared for a number of rows."""
 
     def __init__(self, graph: Graph, device: DeviceGraph, is_sorted: bool) -> None:
         self.device = device
         whole = device.weight_dtype.kind == "i"
-        # Without weights that add nothing every vertex has a strictly nearer predecessor.
+        # If every weight increases the sum, every vertex has a strictly nearer predecessor.
         self.counted = graph.has_zero_weight or not whole
         macros = {
             **device.macros,
@@ -57,7 +57,7 @@ class _Pass:
     def _pieces(
         self, program: runtime.Program, macros: dict[str, Any], longest: int
     ) -> tuple[Any, Any]:
-        """Return the pieces of long rows, and their number, on the device."""
+        """Return the pieces of long rows and their number, on the device."""
         cp, device, size = runtime.cupy(), self.device, macros["SEGMENT"]
         piece = struct_dtype(_KERNELS, "Piece", device.macros).itemsize
         most = 2 * (device.m // size) if longest > size else 0
@@ -72,14 +72,14 @@ class _Pass:
         return pieces, count
 
     def forget(self) -> None:
-        """Release the memory of many rows."""
+        """Release the memory of prepared launches."""
         self._rows = 0
-        self._turn = 0  # tallies that are zero: those of even calls, or of odd ones
+        self._turn = 0  # index of the tallies that are zero; calls alternate between two
         self.parts: list[tuple[int, Any, Any]] = []
         self.tallies: Any = None
 
     def prepare(self, k: int) -> None:
-        """Prepare launches over k rows, kept while the next call has as many."""
+        """Prepare launches over k rows, reused while the number of rows is the same."""
         if k == self._rows:
             return
         self.forget()
@@ -100,7 +100,7 @@ class _Pass:
         self._rows = k
 
     def take_tallies(self) -> tuple[Any, Any]:
-        """Return tallies that are zero for this call, and those that it clears for the next."""
+        """Return the zeroed tallies for this call, and those that it clears for the next one."""
         self._turn = 1 - self._turn
         return self.tallies[1 - self._turn], self.tallies[self._turn]
 
@@ -115,7 +115,7 @@ def _pass(graph: Graph, device: DeviceGraph) -> _Pass:
 def device_predecessors(
     graph: Graph, sources: Sequence[int], distances: Any
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the predecessors from finished distances, without leaving the device.
+    """Compute predecessors from finished distances on the device.
 
     The result is that of :func:`nearfar.cpu.distances.predecessors.tight_predecessors` on the host.
     O(n + m) work per row.
@@ -141,7 +141,7 @@ def device_predecessors(
         if m and not graph.n_negative:
             edges.set(**part)
             launches.append(edges)
-    # In sequence: the device would wait for work of the host between two launches.
+    # Launched back to back: host work between two launches would leave the device idle.
     made.timer.start()
     for launch in launches:
         launch()
@@ -170,11 +170,11 @@ def device_predecessors(
 def _by_levels(
     made: _Pass, device: DeviceGraph, source: int, distance: Any, predecessor: Any
 ) -> None:
-    """Assign the remaining vertices their predecessors, level by level, in one launch."""
+    """Assign predecessors to the remaining vertices, level by level, in one launch."""
     cp = runtime.cupy()
     n = device.n
     runtime.require_memory(
-        n * (4 + device.vertex_dtype.itemsize), f"ask on the host: {keyword('device', 'cpu')}"
+        n * (4 + device.vertex_dtype.itemsize), f"use the CPU: {keyword('device', 'cpu')}"
     )
     kind = struct_dtype(_KERNELS, "LevelControl")
     control = cp.zeros(kind.itemsize, dtype=np.uint8)
@@ -199,7 +199,7 @@ def _by_levels(
 
 
 def mask_above(graph: Graph, distances: Any, bound: Any) -> None:
-    """Make every distance above ``bound`` unreached, in place."""
+    """Set every distance above ``bound`` to unreached, in place."""
     dtype = np.dtype(distances.dtype)
     exact, bound = bound, dtype.type(bound)
     if bound > exact:  # rounded up

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from nearfar.cuda.device_graph import C_NAMES
 from nearfar.system.devices import runtime
 
-_BLOCKS = 2048  # rows that fill a device; fewer are cut into slices
+_BLOCKS = 2048  # number of blocks that fills a device; fewer rows are divided into slices
 _LEAST_SLICE = 4096  # entries
-_MOST_ROWS = 32_768  # of the grid's y
+_MOST_ROWS = 32_768  # limit of the grid's y dimension
 
 
 def row_figures(
@@ -20,8 +20,8 @@ def row_figures(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | None, NDArray[Any], NDArray[Any]]:
     """Return the number of reached entries of each row, and their sum, minimum and maximum.
 
-    This is one launch without CuPy's kernels, which would be compiled in the first call of a
-    process: the figures of slices, a few numbers per row, are combined on the host.
+    One launch computes the figures of slices of the rows, and the host combines them. CuPy's
+    reductions are not used, since the first call in a process would compile them.
     """
     cp = runtime.cupy()
     rows = cp.ascontiguousarray(rows)

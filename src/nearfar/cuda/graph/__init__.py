@@ -1,1 +1,1 @@
-"""Graphs on the device: upload, checks, and the orders of their rows."""
+"""Layouts of graphs on the device: sorted rows, row heads, generated rows."""

@@ -1,7 +1,7 @@
-"""Generate Kronecker graphs on the devices that solve them, each drawing its own rows.
+"""Kronecker graphs generated on the devices that solve them, each generating its own rows.
 
 The graph is that of :func:`nearfar.generators.kronecker.kronecker`, but it is never on the host,
-so that its size is limited only by the memory of all devices. Edges of a row are in no fixed
+so its size is limited only by the total memory of the devices. The edges of a row are in no fixed
 order.
 """
 
@@ -26,7 +26,7 @@ _THREADS = 256
 def kronecker_rows(
     scale: int, devices: Sequence[int], edge_factor: int = 16, seed: int = 1
 ) -> list[Rows]:
-    """Generate rows of a symmetrised Kronecker graph with int32 weights 1..255 on the devices."""
+    """Generate rows of a symmetrised Kronecker graph with int32 weights 1..255 on each device."""
     levels = common.check_int("scale", scale, 5, 30)
     factor = common.check_int("edge_factor", edge_factor, 1, 1 << 10)
     count = len(devices)
@@ -47,7 +47,7 @@ def kronecker_rows(
         with runtime.on_device(device):
             cp = runtime.cupy()
             program = runtime.program(_KERNELS, macros)
-            asked = filled(
+            description = filled(
                 kind,
                 key=Stream(seed, "kronecker.edges").key,
                 scramble_key=Stream(seed, "kronecker.scramble").key,
@@ -63,7 +63,7 @@ def kronecker_rows(
             )
             grid = runtime.device().multiprocessors * 16
             offsets = cp.zeros(last - first + 1, dtype=np.int64)
-            degrees = {"kronecker": asked, "degrees": offsets[1:]}
+            degrees = {"kronecker": description, "degrees": offsets[1:]}
             program.kernel("kronecker_degrees")(grid, _THREADS, degrees)
             cp.cumsum(offsets, out=offsets)
             m = int(offsets[-1])
@@ -71,7 +71,7 @@ def kronecker_rows(
                 8 * m + 8 * (last - first), "give more devices, or a lower scale"
             )
             edges = cp.empty(8 * m, dtype=np.uint8)
-            rows = {"kronecker": asked, "cursors": offsets[:-1].copy(), "edges": edges}
+            rows = {"kronecker": description, "cursors": offsets[:-1].copy(), "edges": edges}
             program.kernel("kronecker_rows")(grid, _THREADS, rows)
             graph = DeviceGraph(last - first, m, offsets, edges, narrow, wide, narrow, True, 8)
             made.append(Rows(device, first, last, graph))

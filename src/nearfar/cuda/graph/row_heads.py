@@ -16,37 +16,37 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
-# : Mean degree up to which removing a vertex adds few edges.
+#: Mean degree up to which bypassing a vertex adds few edges.
 SHORTCUT_DEGREE = 3.0
-# : Share of the vertices that must be removed for the wider rows to be faster.
+#: Share of the vertices that must be removed for the wider rows to be faster.
 ENOUGH_OUT = 0.25
 
 _THREADS = 256
-# : Number of vertices below which a target leaves bits for the other fields of `pack_heads`.
+#: Number of vertices below which the target leaves bits for the other fields of `pack_heads`.
 MOST_PACKED = 1 << 28
 
 _FIRSTS = 4  # kFirsts of head_edges.cuh
-_CHOICES = 3  # rounds, after which nearly all suitable vertices are chosen
+_CHOICES = 3  # rounds after which nearly all suitable vertices are selected
 _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 
 
 @dataclass(frozen=True)
 class RowHeads:
-    """Heads of all rows."""
+    """First edges of all rows, stored at fixed positions."""
 
     edges: Any  # cupy array of uint8; n rows
     width: int  # edges per vertex
     row: int  # bytes per row
-    two_weights: bool  # whether shortcuts keep the weights of both their edges
+    two_weights: bool  # whether shortcuts store the weights of both of their edges
     seconds: float  # device time for building them
     depth: int = 0  # number of rounds in which vertices of few edges were removed
     out: float = 0.0  # share of the vertices that were removed
 
 
 def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
-    """Return the heads of a graph's rows, built on first use and kept with it. O(n + m) once.
+    """Return the heads of a graph's rows, built in O(n + m) on first use and cached on it.
 
-    Floats allow a depth of 1, and only graphs of fewer than `MOST_PACKED` vertices.
+    Floats allow a depth of at most 1, and only graphs of fewer than `MOST_PACKED` vertices.
     """
     ones = depth > 0 and not device.weighted
     two_weights = depth > 0 and device.weighted and device.weight_dtype.kind == "f"
@@ -59,7 +59,7 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
             (1 + two_weights) * size,
             f"use {keyword('local_limit', 0)}, or a CPU method ({keyword('device', 'cpu')})",
         )
-        # A record of mixed sizes has padding, which kernels load with the rest.
+        # Records of mixed sizes have padding, which kernels load too.
         edges = cp.zeros(size, dtype=np.uint8)
         macros = {**device.macros, "ROW_HEAD": width, "TWO_WEIGHTS": int(two_weights)}
         if ones:

@@ -1,4 +1,4 @@
-"""Rows sorted by weight on the device, once per graph and in place."""
+"""Sorting of rows by weight on the device, once per graph and in place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nearfar.system.devices import runtime
 
 _SORTED_ROWS: Slot[SortedRows] = Slot("sorted rows")
 
-SEGMENT = 512  # edges; a longer row is sorted piece by piece
+SEGMENT = 512  # edges; longer rows are sorted in pieces of this size
 _THREADS = 256  # kSortThreads of sort_rows.cuh
 
 
@@ -22,7 +22,7 @@ _THREADS = 256  # kSortThreads of sort_rows.cuh
 class SortedRows:
     """Device graph whose rows are sorted by weight, and results of the sort."""
 
-    # graph whose edges are sorted in place, which does not affect other users of it
+    # graph with edges sorted in place; other users of it do not depend on the order
     device: DeviceGraph
     entered: Any  # cupy array of uint8, shape (n,); 1 for vertices with an in-edge
     n_entered: int  # number of these vertices
@@ -30,7 +30,7 @@ class SortedRows:
 
 
 def sorted_rows(graph: Graph) -> SortedRows:
-    """Return the sorted form of a weighted graph on the current device, cached. O(m log^2)."""
+    """Return a weighted graph with sorted rows on the current device, cached. O(m log^2)."""
     device = device_graph(graph)
     return _SORTED_ROWS.of(graph, lambda: _sort(device), device.key)
 
@@ -49,13 +49,13 @@ def _sort(device: DeviceGraph) -> SortedRows:
         timer = runtime.Timer().start()
         sort_in_place(device, entered)
         seconds = timer.stop().seconds
-    # On the host: CuPy would compile a reduction for seconds.
+    # On the host, since CuPy would take seconds to compile a reduction.
     n_entered = int(np.count_nonzero(runtime.download(entered)))
     return SortedRows(device, entered, n_entered, seconds)
 
 
 def sort_in_place(device: DeviceGraph, entered: Any) -> None:
-    """Sort rows by weight, piece by piece, and mark the targets of edges in ``entered``."""
+    """Sort rows by weight in pieces, and mark the targets of edges in ``entered``."""
     program = runtime.program("cuda/graph/sort_rows.cuh", {**device.macros, "SEGMENT": SEGMENT})
     arguments = {"offsets": device.offsets, "edges": device.edges, "entered": entered}
     arguments |= {"n": np.int64(device.n), "m": np.int64(device.m)}

@@ -1,1 +1,1 @@
-"""Loops of a solve on the device: step by step from the host, or in one cooperative launch."""
+"""Main loops of device solves: controlled by the host, or in one cooperative launch."""

@@ -1,10 +1,11 @@
 """Loop of the compound-frontier families on the device: relax, minimum, update.
 
-It corresponds to cpu/search/settle_loop.hpp, with each step a launch (or, in the hybrids, a host
-function) that the host controls: Martin et al. (2009), Fig. 2; Ortega-Arranz et al. (2015), Alg. 1.
-The minimum kernel writes one value per block, which the host reduces, as both papers do; that copy
-is the only wait in an iteration. A family provides a :class:`Criterion` (kernels and extra arrays)
-and a relax step. Iterations equal those of the CPU loop exactly, since every step is deterministic.
+The loop corresponds to cpu/search/settle_loop.hpp; the host controls its steps, each of which is a
+launch (or, in the hybrids, a host function): Martin et al. (2009), Fig. 2; Ortega-Arranz et al.
+(2015), Alg. 1. The minimum kernel writes one value per block, and the host reduces these values, as
+in both papers; that copy is the only synchronisation in an iteration. A family provides a
+:class:`Criterion` (kernels and extra arrays) and a relax step. Iterations equal those of the CPU
+loop exactly, since every step is deterministic.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.runtime import Launch, Program
 
 COUNT_SLOTS = 64  # kCountSlots of settle.cuh
-_SETTLED, _WORKING, _EDGES = 0, 1, 2  # the fields of SettleCounts
+_SETTLED, _WORKING, _EDGES = 0, 1, 2  # fields of SettleCounts
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
     """Kernels that decide which vertices settle."""
 
-    # minimum, update: entry points
+    # entry points of the kernels
     minimum: str = "minimum"
     update: str = "update"
-    # number of minima; the first is a lower bound of all open distances, and ends the loop when it
-    # is "unreached"
+    # number of minima; the first is a lower bound on all open distances, and ends the loop if it is
+    # "unreached"
     values: int = 1
-    # arguments of both kernels besides the common ones
+    # arguments of both kernels in addition to the common ones
     extra: Mapping[str, Any] = field(default_factory=dict)
-    passes: int = 1  # reductions on the device before that on the host: 1, or 2 (U-GPU+2min)
+    passes: int = 1  # reductions on the device before the one on the host: 1, or 2 (U-GPU+2min)
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ class Steps:
 
 
 def pinned_like(array: Any) -> NDArray[Any]:
-    """Return a page-locked NumPy array of the same shape and dtype, for copies without staging."""
+    """Return a page-locked NumPy array of the same shape and dtype, for direct copies."""
     memory = runtime.cupy().cuda.alloc_pinned_memory(max(array.nbytes, 1))
     flat = np.frombuffer(memory, dtype=array.dtype, count=array.size)
     return flat.reshape(array.shape)
@@ -107,7 +108,7 @@ class Settle:
     def relax(
         self, kernel: str, *, shared_per_thread: int = 0, shared: int = 0, **structure: Any
     ) -> Launch:
-        """Return a relax kernel over the arrays of the graph (lists or matrix), ready to launch."""
+        """Prepare a relax kernel over the arrays of the graph (lists or matrix)."""
         threads = self.shape.relax
         arguments = {**self._state, **structure, "counts": self.counts}
         shared += threads * shared_per_thread
@@ -115,11 +116,11 @@ class Settle:
 
     @property
     def relax_threads(self) -> int:
-        """Threads that one relax launch starts."""
+        """Number of threads in a relax launch."""
         return self._blocks(self.shape.relax) * self.shape.relax
 
     def minimum(self, criterion: Criterion) -> Callable[[], tuple[Any, ...]]:
-        """Return a function for the criterion's minima: per block on the device, then the host."""
+        """Return a function that computes the minima: per block on the device, then on the host."""
         cp = runtime.cupy()
         threads = self.shape.minimum
         blocks = self._blocks(threads, 2)
@@ -159,18 +160,18 @@ class Settle:
         return run
 
     def add_counts(self, settled: int, working: int, edges: int) -> None:
-        """Add the counts of a step on the host."""
+        """Add the counts of a step that ran on the host."""
         self._host_counts += (settled, working, edges)
 
     def read_counts(self) -> NDArray[np.int64]:
-        """Return the counts of settled, working and edges so far, after waiting for the device."""
+        """Wait for the device and return the counts of settled, working and edges so far."""
         self.counts.get(out=self._counts_pinned)
         on_device = self._counts_pinned.sum(axis=0, dtype=np.int64)[:3]
         return np.asarray(on_device + self._host_counts)
 
 
 def settle_loop(run: Settle, steps: Steps, workspace: Workspace) -> Answer:
-    """Relax, minimum, update until no unsettled vertex can improve another."""
+    """Repeat relax, minimum and update until no unsettled vertex can improve another."""
     top = unreached_value(run.dtype)
     full = workspace.stats == "full"
     iterations, frontier = 0, 1
@@ -191,8 +192,8 @@ def settle_loop(run: Settle, steps: Steps, workspace: Workspace) -> Answer:
             before, frontier = now, settled
         if iterations > run.n:
             raise SolverError(
-                f"{iterations} iterations for {run.n} vertices, but each settles one: the device "
-                "returned wrong minima; check it with `nearfar doctor`"
+                f"{iterations} iterations for {run.n} vertices, although each settles at least "
+                "one: the device returned wrong minima; check it with `nearfar doctor`"
             )
         if done or (workspace.limit is not None and float(values[0]) > workspace.limit):
             break

@@ -1,7 +1,7 @@
-"""Cooperative launches that do a whole solve, with their control block and records.
+"""Cooperative launches that perform a whole solve, with control block and step records.
 
-The kernel's parameters are its own, ``targets`` and ``n_targets``, ``max_steps``, and
-``records`` of its steps with their capacity ``most_records``. It counts in a control block,
+In addition to its own parameters, a kernel takes ``targets`` and ``n_targets``, ``max_steps``, and
+``records`` of its steps with their capacity ``most_records``. Its counters are in a control block,
 which is zeroed before each launch and read after it.
 """
 
@@ -23,7 +23,7 @@ _NO_ARRAY, _NONE, _ROOM = np.uint64(0), np.int64(0), np.int64(_MOST_RECORDS)
 
 
 class WholeSolve:
-    """Launch prepared once for the solves of a graph."""
+    """Launch that is prepared once for all solves of a graph."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class WholeSolve:
         self._kind, self._record = control, record
         # cupy array; control block
         self.control = runtime.cupy().empty(control.itemsize, dtype=np.uint8)
-        self._told = runtime.Pinned(control.itemsize)
+        self._pinned = runtime.Pinned(control.itemsize)
         self._timer = runtime.Timer()
         self._held: dict[str, Any] = {}  # arguments of the last launch
         given = {**arguments, "targets": None, "n_targets": whole}
@@ -54,7 +54,7 @@ class WholeSolve:
         workspace: Workspace,
         vertex_dtype: np.dtype[Any],
     ) -> tuple[np.void, Any]:
-        """Launch once and wait."""
+        """Launch, wait, and return the control block and the records (None unless requested)."""
         cp = runtime.cupy()
         targets = records = None
         if workspace.targets is not None:
@@ -69,7 +69,7 @@ class WholeSolve:
             "records": _NO_ARRAY if records is None else np.uint64(records.data.ptr),
             "most_records": _ROOM,
         }
-        # Most are as in the previous solve; a struct may have been changed in place.
+        # Most arguments equal those of the previous solve; structs may have changed in place.
         fresh = {
             name: value
             for name, value in given.items()
@@ -82,22 +82,22 @@ class WholeSolve:
         cp.cuda.runtime.memsetAsync(self.control.data.ptr, 0, self.control.nbytes, stream)
         self._launch()
         self._timer.stop()
-        self._told.copy_from(self.control)
-        counted: np.void = np.frombuffer(self._told.wait(), self._kind)[0]
+        self._pinned.copy_from(self.control)
+        counted: np.void = np.frombuffer(self._pinned.wait(), self._kind)[0]
         return counted, records
 
     def records(self, records: Any, steps: int) -> dict[str, NDArray[np.int64]]:
-        """Return the records of the first ``steps`` steps by field, up to their capacity."""
+        """Return the fields of the records of the first ``steps`` steps, up to the capacity."""
         kept = records[: min(steps, _MOST_RECORDS) * self._record.itemsize].get()
         table = kept.view(self._record)
         return {name: table[name].astype(np.int64) for name in self._record.names or ()}
 
     @property
     def seconds(self) -> float:
-        """Return the device time of the last launch."""
+        """Device time of the last launch."""
         return self._timer.seconds
 
 
 def row_lanes(device: DeviceGraph) -> int:
-    """Return the lanes per row of a thin frontier: a power of two near the mean degree."""
+    """Return the lanes per row of a thin frontier, a power of two near the mean degree."""
     return 1 << math.ceil(math.log2(min(max(device.m / max(device.n, 1), 4.0), 32.0)))

@@ -1,1 +1,1 @@
-"""Snapping of places to streets: lines of edges, and the point on an edge nearest to a place."""
+"""Snapping of places to streets: lines of edges, and the nearest points on them."""

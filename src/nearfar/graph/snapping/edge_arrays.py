@@ -1,4 +1,4 @@
-"""Attributes of edges as named arrays of a file, and back."""
+"""Conversion of edge attributes to named arrays of a file, and back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CLOSED, _HEADS = "closed_edges.edge", "closed_edges.head"
 
 
 def edge_arrays(graph: Graph) -> dict[str, NDArray[Any]]:
-    """Return the edge data of a graph as arrays; a warning names what files cannot hold."""
+    """Return the edge data of a graph as arrays, with a warning for data that files cannot hold."""
     wanted = {name: graph.attributes[name] for name in (_ROWS, _KEYS) if name in graph.attributes}
     columns = graph.attributes.get(_COLUMNS, {})
     wanted |= {f"{_COLUMNS}.{name}": column for name, column in columns.items()}
@@ -37,12 +37,12 @@ def edge_arrays(graph: Graph) -> dict[str, NDArray[Any]]:
     if closed is not None:
         found |= {_CLOSED: closed.edge, _HEADS: closed.head}
     if left:
-        warnings.warn(f"{listed(left)}: not numbers for each edge, left out", stacklevel=4)
+        warnings.warn(f"{listed(left)} omitted: not one number per edge", stacklevel=4)
     return found
 
 
 def _storable(array: NDArray[Any]) -> NDArray[Any] | None:
-    """Return numbers in a dtype that files hold, or None for something else."""
+    """Return numbers in a dtype that files support, or None for other data."""
     if array.ndim != 1 or array.dtype.kind not in "biuf":
         return None
     if array.dtype.kind == "f":
@@ -55,7 +55,7 @@ def _storable(array: NDArray[Any]) -> NDArray[Any] | None:
 def with_edge_arrays(
     attributes: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], n_vertices: int, n_edges: int
 ) -> dict[str, Any]:
-    """Return the attributes of a graph with those in the arrays of a file, which are checked."""
+    """Return attributes extended by the checked arrays of a file."""
     found = dict(attributes)
     per_edge = {name: arrays[name] for name in (_ROWS, _KEYS) if name in arrays}
     found |= per_edge

@@ -1,4 +1,4 @@
-"""Lines of edges on a map: the points between their ends, kept with the graph."""
+"""Lines of edges on a map: the points between their ends, stored in the graph."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-# : Key of the lines in a graph's ``attributes``; they refer to edges by position.
+#: Key of the lines in a graph's ``attributes``; they refer to edges by position.
 EDGE_LINES = "edge_lines"
-# : Key of the closed edges and their original heads.
+#: Key of the closed edges and their original heads.
 CLOSED_EDGES = "closed_edges"
-# : Attributes that refer to edges by position.
+#: Attributes that refer to edges by position.
 OF_EDGES = ("edge_keys", "edge_rows", "edge_columns", EDGE_LINES, CLOSED_EDGES)
 
 
 class EdgeLines(NamedTuple):
-    """Points of every edge between its ends, which have the coordinates of the vertices.
+    """Points of every edge between its ends; the ends have the coordinates of the vertices.
 
     Attributes
     ----------
     first : int64 array, shape (m + 1,)
         The points of edge ``e`` are ``xy[first[e]:first[e + 1]]``, from tail to head.
     xy : float64 array, shape (k, 2)
+        Coordinates of all points.
     """
 
     first: NDArray[np.int64]
@@ -41,18 +42,19 @@ _LINES: Slot[EdgeLines] = Slot("lines of edges")
 
 
 def tails_of(graph: Graph, edges: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the tails of some edges; O(log n) each."""
-    # In the dtype of the rows, or NumPy would copy all of them.
+    """Return the tails of some edges; O(log n) per edge."""
+    # Converted to the dtype of the rows, which NumPy would otherwise copy.
     found = np.searchsorted(graph.indptr, edges.astype(graph.indptr.dtype), side="right")
     return found.astype(np.int64) - 1
 
 
 class ClosedEdges(NamedTuple):
-    """Closed edges, which the graph holds as self-loops.
+    """Closed edges, which the graph stores as self-loops.
 
     Attributes
     ----------
-    edge : int64 array Positions, ascending.
+    edge : int64 array
+        Positions in ascending order.
     head : int64 array
         Original heads.
     """
@@ -61,7 +63,7 @@ class ClosedEdges(NamedTuple):
     head: NDArray[np.int64]
 
     def among(self, edges: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Return which edges are closed, and the index of each in these arrays."""
+        """Return whether each edge is closed, and its index in these arrays."""
         at = np.minimum(np.searchsorted(self.edge, edges), max(len(self.edge) - 1, 0))
         return (self.edge[at] == edges if len(self.edge) else np.zeros(len(edges), bool)), at
 
@@ -74,7 +76,7 @@ def edge_lines(graph: Graph) -> EdgeLines | None:
 
 
 def _checked(graph: Graph, first: Any, xy: Any) -> EdgeLines:
-    """Return lines after validating that they belong to the edges."""
+    """Return lines after checking that they match the edges."""
     lines = EdgeLines(np.asarray(first, np.int64), np.asarray(xy, np.float64))
     fits = lines.first.shape == (graph.n_edges + 1,) and lines.first[0] == 0
     fits = fits and lines.xy.shape == (int(lines.first[-1]), 2)
@@ -86,10 +88,10 @@ def _checked(graph: Graph, first: Any, xy: Any) -> EdgeLines:
 def lines_from(
     counts: NDArray[np.int64], xy: NDArray[np.float64], rows: NDArray[np.int64], back: NDArray[Any]
 ) -> EdgeLines:
-    """Return the lines of edges from those of a table.
+    """Return the lines of edges from the lines of a table.
 
-    Row ``r`` has ``counts[r]`` points of ``xy``; edge ``e`` is on row ``rows[e]`` and runs
-    against it where ``back[e]``. First and last points, the ends, are left out.
+    Row ``r`` has ``counts[r]`` points of ``xy``; edge ``e`` is on row ``rows[e]``, in the opposite
+    direction if ``back[e]``. First and last points, which are the ends, are omitted.
     """
     begin = np.cumsum(counts) - counts
     inner = np.maximum(counts - 2, 0)[rows]
@@ -104,7 +106,7 @@ def lines_from(
 def line_points(
     graph: Graph, edges: NDArray[np.int64], lines: EdgeLines | None
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return all points of some edges, ends included: offsets and coordinates."""
+    """Return offsets and coordinates of all points of some edges, including the ends."""
     xy: Any = graph.coordinates
     tails = tails_of(graph, edges)
     ends = np.stack([xy[tails], xy[graph.indices[edges]]], axis=1)
@@ -123,7 +125,7 @@ def line_points(
 
 
 def route_points(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the line of consecutive edges, with every point in between once."""
+    """Return the line of consecutive edges, without repeating the vertices between them."""
     first, points = line_points(graph, np.asarray(edges, np.int64), edge_lines(graph))
     once = np.ones(len(points), bool)
     once[first[1:-1]] = False
@@ -131,7 +133,7 @@ def route_points(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def edge_positions(graph: Graph, edges: Any) -> NDArray[np.int64]:
-    """Check the positions of edges and return them sorted and distinct."""
+    """Check positions of edges, and return them sorted and distinct."""
     at = np.atleast_1d(as_numpy(edges, "edges"))
     if at.ndim != 1 or (at.size and at.dtype.kind not in "iu"):
         raise GraphError(
@@ -145,7 +147,7 @@ def edge_positions(graph: Graph, edges: Any) -> NDArray[np.int64]:
 
 
 def closed_of(graph: Graph) -> ClosedEdges | None:
-    """Return the closed edges of a graph, or None without any."""
+    """Return the closed edges of a graph, or None if it has none."""
     found = graph.attributes.get(CLOSED_EDGES)
     return None if found is None else ClosedEdges(*found)
 
@@ -153,7 +155,7 @@ def closed_of(graph: Graph) -> ClosedEdges | None:
 def closed_edges(
     graph: Graph, edges: Any
 ) -> tuple[NDArray[Any], NDArray[Any] | None, dict[str, Any], bool]:
-    """Return heads, weights and attributes after closing edges, and whether it stays undirected."""
+    """Close edges: return heads, weights, attributes and whether the graph remains undirected."""
     at = edge_positions(graph, edges)
     tails = tails_of(graph, at)
     heads = graph.indices[at].astype(np.int64)
@@ -173,9 +175,9 @@ def closed_edges(
     symmetric = not graph.directed
     if symmetric:
         weights = graph.effective_weights[at]
-        there, back = np.lexsort((weights, heads, tails)), np.lexsort((weights, tails, heads))
+        forward, backward = np.lexsort((weights, heads, tails)), np.lexsort((weights, tails, heads))
         symmetric = all(
-            np.array_equal(one[there], other[back])
+            np.array_equal(one[forward], other[backward])
             for one, other in ((tails, heads), (heads, tails), (weights, weights))
         )
     attributes = {**graph.attributes, CLOSED_EDGES: closed}

@@ -1,4 +1,4 @@
-"""Find the point on an edge, or the vertex, that is nearest to each of many places."""
+"""Nearest points on edges, or nearest vertices, of many places."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.graph.snapping.lines import EdgeLines
 
-# : A network on the Earth may be this far from a place however small it is, in metres.
+#: Distance in metres up to which a place on the Earth is never too far from a network.
 _LEAST_FAR = 10_000.0
 
 
 @dataclass(frozen=True)
 class Snapped:
-    """Places on the edges of a graph, or on its vertices.
+    """Places on the edges or vertices of a graph.
 
-    :meth:`nearfar.Graph.snap` returns it, and functions that take places accept it. A place
+    Returned by :meth:`nearfar.Graph.snap`, and accepted by functions that take places. A place
     farther than ``max_distance`` from the network has -1 for edge and vertex.
 
     Attributes
@@ -38,21 +38,21 @@ class Snapped:
     edge : int64 array, shape (k,)
         Edge of each place, as a position in :attr:`Graph.indices`; -1 for none.
     back : int64 array, shape (k,)
-        Edge along the same line in the other direction; -1 on a one-way street.
+        Edge along the same line in the opposite direction; -1 on a one-way street.
     share : float64 array, shape (k,)
-        Part of the edge's length between its tail and the place, 0 to 1.
+        Fraction of the edge's length between its tail and the point, 0 to 1.
     offset : float64 array, shape (k,)
-        That part in metres, or in units of the coordinates.
+        Length between the tail and the point, in metres or in units of the coordinates.
     vertex : int64 array, shape (k,)
-        Index of the vertex that each place was snapped to with ``to="vertex"``; else -1.
+        Index of the vertex with ``to="vertex"``; otherwise -1.
     distance : float64 array, shape (k,)
-        Distance of the place from that point, in metres on the Earth; NaN beyond ``max_distance``.
+        Distance of the place from the point, in metres on the Earth; NaN beyond ``max_distance``.
     x, y : float64 arrays, shape (k,)
         Coordinates of the point on the edge, or of the vertex.
     n_edges : int
-        Edges of the graph.
+        Number of edges of the graph.
     remark : str
-        Description of the places left out of snapping; empty if there are none.
+        Description of the vertices and edges excluded from snapping; empty if there are none.
     """
 
     edge: NDArray[np.int64]
@@ -71,12 +71,12 @@ class Snapped:
 
     @property
     def found(self) -> NDArray[np.bool_]:
-        """Whether each place was snapped to anything."""
+        """Whether each place was snapped to an edge or vertex."""
         return (self.edge >= 0) | (self.vertex >= 0)
 
 
 class _Streets(NamedTuple):
-    """Edges that places are snapped to; both directions of a street count as one."""
+    """Index of the edges that places are snapped to, with both directions of a street as one."""
 
     tree: Any  # _cpu.Streets
     edge: NDArray[np.int64]
@@ -88,7 +88,7 @@ class _Streets(NamedTuple):
 
 
 class _Vertices(NamedTuple):
-    """Vertices that places are snapped to."""
+    """Index of the vertices that places are snapped to."""
 
     members: NDArray[np.int64]
     tree: Any
@@ -103,7 +103,7 @@ _PARTS: Slot[tuple[NDArray[np.int64], int]] = Slot("strongly connected parts")
 
 
 def strong_parts(graph: Graph) -> tuple[NDArray[np.int64], int]:
-    """Return each vertex's strongly connected part, and the number of the largest; cached."""
+    """Return the strongly connected component of each vertex, and the largest one; cached."""
 
     def make() -> tuple[NDArray[np.int64], int]:
         from nearfar import _cpu
@@ -190,7 +190,7 @@ def _on_vertices(
 
 
 def _members(graph: Graph, parts: str) -> tuple[NDArray[np.bool_], str]:
-    """Mark the vertices that places may be snapped to, and describe those left out."""
+    """Mark the vertices that places may be snapped to, and describe the excluded ones."""
     n = graph.n_vertices
     if parts == "all":
         return np.ones(n, bool), ""
@@ -201,8 +201,8 @@ def _members(graph: Graph, parts: str) -> tuple[NDArray[np.bool_], str]:
         return inside, ""
     edges = graph.n_edges - int((inside[graph.tails(np.int64)] & inside[graph.indices]).sum())
     remark = (
-        f"places are snapped to the largest strongly connected part: {outside:,} of {n:,} vertices "
-        f"and {edges:,} of {graph.n_edges:,} edges are left out; parts='all' takes them too"
+        f"places are snapped to the largest strongly connected component: {outside:,} of {n:,} "
+        f"vertices and {edges:,} of {graph.n_edges:,} edges are left out; parts='all' includes them"
     )
     warnings.warn(remark, stacklevel=7)
     return inside, remark
@@ -216,7 +216,7 @@ def _streets(graph: Graph, parts: str) -> _Streets:
     lines = edge_lines(graph)
     edge, back = _directions(graph, inside, lines)
     if not len(edge):
-        raise GraphError("no edge to snap places to: give to='vertex', or parts='all'")
+        raise GraphError("there is no edge to snap places to: give to='vertex', or parts='all'")
     first, points = line_points(graph, edge, lines)
     geographic = on_earth(graph)
     west = _west_of(points) if geographic else 0.0
@@ -228,9 +228,9 @@ def _streets(graph: Graph, parts: str) -> _Streets:
 def _directions(
     graph: Graph, inside: NDArray[np.bool_], lines: EdgeLines | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return an edge of each street, and the one back along the same line or -1.
+    """Return an edge of each street, and the opposite edge along the same line or -1.
 
-    Of parallel edges on one line the lightest counts, the first of equal ones.
+    Of parallel edges on the same line the first lightest one is used.
     """
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
     inner = 0 if lines is None else np.diff(lines.first)
@@ -248,7 +248,7 @@ def _directions(
         ends = np.zeros((2, len(edges), 2))
         ends[0, has] = lines.xy[lines.first[edges[has]]]
         ends[1, has] = lines.xy[lines.first[edges[has] + 1] - 1]
-        # A ring begins and ends in one vertex: its points say in which direction it runs.
+        # A ring begins and ends at the same vertex: its points determine its direction.
         (x, y), (last_x, last_y) = ends[0].T, ends[1].T
         backward |= (tails == heads) & ((x > last_x) | ((x == last_x) & (y > last_y)))
         ends[:, backward] = ends[::-1, backward]
@@ -257,7 +257,7 @@ def _directions(
     new = np.ones(len(order), bool)
     new[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
     edge = edges[order[new]]
-    # The first edge back follows the edges forward; a street with only edges back starts with one.
+    # Opposite edges are sorted after forward ones; a street may have only opposite edges.
     against = backward[order]
     turns = against & ~new
     turns[1:] &= ~against[:-1]
@@ -276,7 +276,7 @@ def _vertices(graph: Graph, parts: str) -> _Vertices:
 
 
 def _west_of(points: NDArray[np.float64]) -> float:
-    """Return a longitude in a gap between streets, from which to count eastwards."""
+    """Return a longitude in a gap between streets, from which longitudes are counted eastwards."""
     taken = np.zeros(720, bool)
     taken[np.clip(((points[:, 0] + 180) * 2).astype(np.int64), 0, 719)] = True
     at = np.flatnonzero(taken)
@@ -303,14 +303,14 @@ def _points(graph: Graph, x: Any, y: Any, index: _Streets | _Vertices) -> NDArra
         )
         points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
     except (TypeError, ValueError):
-        raise VertexError("x and y of places are numbers, or vectors of one length") from None
+        raise VertexError("x and y must be numbers, or vectors of the same length") from None
     wrong = ~np.isfinite(points).all(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise _wrong_place(
             row,
             f"is at {points[row, 0]:g}, {points[row, 1]:g} ({int(wrong.sum())} of "
-            f"{len(points)} places are not finite): leave it out, or give numbers",
+            f"{len(points)} places are not finite): omit it, or give finite numbers",
         )
     if not on_earth(graph) or not len(points):
         return points
@@ -334,7 +334,7 @@ def _points(graph: Graph, x: Any, y: Any, index: _Streets | _Vertices) -> NDArra
         raise _wrong_place(
             row,
             f"is at longitude {lon:g} and latitude {lat:g}, not on the Earth: give "
-            "degrees, as the network has them",
+            "degrees, as in the network",
         )
     return points
 
@@ -361,5 +361,5 @@ def _refuse_far(
             row,
             f"is at {points[row, 0]:g}, {points[row, 1]:g}, {away[row]:,.0f}{unit} from "
             f"the nearest street of a network that is {wide:,.0f}{unit} wide: check its "
-            "coordinates, or say with max_distance how far a place may be",
+            "coordinates, or set max_distance to the greatest distance allowed",
         )

@@ -1,1 +1,1 @@
-"""Searches on the arrays of a SciPy matrix, without a copy."""
+"""Searches on the arrays of a SciPy matrix without a copy."""

@@ -1,9 +1,9 @@
-"""Graphs over a SciPy matrix that is searched at once and validated only when its edges are read.
+"""Graphs over a SciPy matrix, which are validated only if more than one search needs them.
 
-A program that calls a shortest-path function with a matrix often runs one search and drops the
-graph. Validating the matrix and packing its edges would cost as much as that search. The matrix
-is therefore validated only when something needs more than its size, and
-:mod:`nearfar.algorithms.delta_stepping.bare` runs the searches that do not.
+A call of a shortest-path function with a matrix often runs one search and drops the graph.
+Validating the matrix and packing its edges would take as long as that search. Therefore the matrix
+is validated only when more than its size is needed, and
+:mod:`nearfar.algorithms.delta_stepping.bare` searches the unchecked arrays.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from nearfar.system.devices import runtime
 
 __all__ = ["UNCHECKED", "MatrixGraph", "fresh_matrix", "is_fresh", "pays", "takes"]
 
-# : From this number of sources on, validating and packing first is faster.
+#: Number of sources from which validating and packing first is faster.
 _MANY = 4
 
-# : Below this number of edges in all searches, they cost less than the chooser's first look.
+#: Edges scanned by all searches below which they take less time than the chooser.
 _TINY = 1 << 14
 
-# : From this number of edges per vertex on, several searches share the reading of rows.
+#: Edges per vertex from which several searches benefit from packed rows.
 _LONG_ROWS = 16
 
-# : Number of edges above which a GPU is searched for first: importing CuPy takes a second.
+#: Number of edges above which a GPU is considered, since importing CuPy takes a second.
 _LARGE = 1 << 24
 
 
@@ -44,14 +44,14 @@ class MatrixArrays:
     def __init__(
         self, indptr: Any, indices: Any, weights: Any, make: Callable[[Any, Any, Any], Graph]
     ) -> None:
-        # : The arrays until they are validated, then None.
+        #: The arrays until they are validated, then None.
         self.bare: tuple[Any, Any, Any] | None = (indptr, indices, weights)
         self.n_vertices = len(indptr) - 1
         self._make = make
         self._checked: Any = None
 
     def checked(self) -> Any:
-        """Return the arrays, after validating them on the first call."""
+        """Return the arrays, which are validated by the first call."""
         if self.bare is not None:
             self._checked = self._make(*self.bare)._arrays
             self.bare = None
@@ -77,14 +77,14 @@ class MatrixGraph(Graph):
         return self._matrix.bare
 
     def check(self) -> None:
-        """Validate the rows now."""
+        """Validate the rows, if this has not been done."""
         self._matrix.checked()
 
 
 def fresh_matrix(
     arrays: tuple[Any, Any, Any], make: Callable[[Any, Any, Any], Graph], *, skips_nan: bool = False
 ) -> MatrixGraph | None:
-    """Return a graph that is validated later, or None for rows of dtypes that do not allow it."""
+    """Return a graph that is validated later, or None if the dtypes of the rows prevent it."""
     usual = all(isinstance(a, np.ndarray) and a.flags.c_contiguous and a.ndim == 1 for a in arrays)
     if not usual or [a.dtype for a in arrays] != [np.int32, np.int32, np.float64]:
         return None
@@ -94,7 +94,7 @@ def fresh_matrix(
 
 
 def is_fresh(graph: Graph) -> bool:
-    """Return whether the edges of the graph are not validated yet."""
+    """Return whether the edges of the graph have not been validated."""
     return isinstance(graph, MatrixGraph) and graph.bare is not None
 
 
@@ -111,7 +111,7 @@ def pays(graph: Graph, k: int, predecessors: bool) -> bool:
 
 
 def takes(graph: Graph, request: Request) -> bool:
-    """Return whether a graph is unchecked and a search on its bare rows can serve a request."""
+    """Return whether a graph is unchecked, and a search of its rows can serve a request."""
     if not isinstance(graph, MatrixGraph) or graph.bare is None:
         return False
     if request.device == "cuda" or request.stats == "full" or request.targets is not None:

@@ -1,1 +1,1 @@
-"""Queries between places given by coordinates: tables, nearest places and routes."""
+"""Queries between places that are given by coordinates: tables, nearest places and routes."""

@@ -1,11 +1,11 @@
-"""Alternative routes between two places on a prepared graph, over vertices of separators.
+"""Alternative routes between two places on a prepared graph, through vertices of separators.
 
-A path through a vertex is a shortest path to it and one from it. It is an alternative if it is
-admissible (Abraham, Delling, Goldberg and Werneck 2013): it shares little with earlier routes,
-its detours are not much longer than the parts of the shortest route that they replace, and
-around the vertex it is a shortest path. Candidate vertices are those where both search spaces of
-the elimination tree meet, which are separators between the ends; then paths through several of
-them. The search is in ``prepared/cpu/routes.cpp``.
+A path via a vertex joins a shortest path to it and a shortest path from it. It is an alternative if
+it is admissible (Abraham, Delling, Goldberg and Werneck 2013): it shares little with earlier
+routes, its detours are not much longer than the parts of the shortest route that they replace, and
+it is a shortest path around the vertex. Candidates are the vertices at which the search spaces of
+both ends meet in the elimination tree, which are separators between the ends, and then
+combinations of several such vertices. The search is in ``prepared/cpu/routes.cpp``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nearfar.solve.places.table import prepared_places
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Vertices that are tried for each route wanted.
+#: Candidate vertices tried per requested route.
 _TRIES = 12
 
 
@@ -50,39 +50,40 @@ def routes(
     ----------
     graph : Prepared or PreparedTurns
     origin, destination : places
-        One place each; as for :func:`nearfar.route`.
+        A single place each, as for :func:`nearfar.route`.
     k : int
         Maximum number of routes, including the shortest.
     stretch : float
-        Maximum length of an alternative relative to the shortest route, also of the parts where
-        they differ; at least 1.
+        Maximum length of an alternative relative to the shortest route, and of each detour relative
+        to the part that it replaces; at least 1.
     sharing : float
-        Maximum length that an alternative shares with earlier routes, as a share of the shortest
-        route's length, 0 to 1. With 1, routes may share everything and only have to be distinct;
-        detours near the ends count then, too.
+        Maximum length that an alternative shares with earlier routes, as a fraction of the shortest
+        route's length, 0 to 1. With 1, routes only have to be distinct, and detours near the ends
+        are included.
     local : float
-        Above 0, at most 1: around each vertex that makes an alternative, a part of this share of
-        the shortest route's length to both sides is itself a shortest path.
+        Fraction of the shortest route's length, above 0 and at most 1: a part of this length on
+        both sides of the vertex that defines an alternative must be a shortest path.
     to, parts, max_distance
         As for :func:`nearfar.table`.
 
     Returns
     -------
     list of Route
-        The shortest first, then in order of length; often fewer than k.
+        Routes in order of length, the shortest route first; often fewer than k.
 
     Raises
     ------
     UnreachableError
         If there is no path.
     OptionError
-        If the graph is not prepared, or a number is out of its range.
+        If the graph is not prepared, or a number is out of range.
 
     Notes
     -----
-    Two walks to the root of the elimination tree, and at most 12 candidates per route, each with
-    the shortcuts that no earlier one has and a distance per vertex. For route choice, many
-    distinct routes of a pair: ``routes(prepared, a, b, 1000, stretch=1.5, sharing=1, local=0.01)``.
+    Two walks to the root of the elimination tree and at most 12 candidates per route. A candidate
+    takes time for shortcuts that no earlier one has unpacked, and one distance per vertex. For
+    route-choice models, which need many distinct routes of a pair, use
+    ``routes(prepared, a, b, 1000, stretch=1.5, sharing=1, local=0.01)``.
 
     Examples
     --------
@@ -96,7 +97,7 @@ def routes(
     """
     searched = searched_graph(graph)
     if not isinstance(searched, Prepared):
-        raise OptionError("routes needs a prepared graph: nearfar.prepare(graph) makes one")
+        raise OptionError("routes needs a prepared graph: use nearfar.prepare(graph)")
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise OptionError(f"k is {quoted(k)}: give an integer of at least 1")
     for name, value, low, high in (
@@ -111,14 +112,14 @@ def routes(
     solver = {"method": "auto", "device": "cpu", "threads": 1}
     ends = chosen_ends(graph, starts.snapped, stops.snapped, solver)
     if len(ends.length) != 1:
-        raise OptionError("routes takes one origin and one destination")
+        raise OptionError("routes needs a single origin and a single destination")
     if not np.isfinite(ends.length[0]):
         raise UnreachableError("there is no way from the origin to the destination")
     if ends.first[0] < 0:
         return made_routes(ends, 0, [(np.empty(0, np.int64), float(ends.length[0]))])
     limits = float(stretch), float(sharing), float(local)
     found = _paths(searched, *ends.vertices(0), int(k), *limits)
-    if ends.turns is not None:  # paths that differ in the graph that is searched still do
+    if ends.turns is not None:  # distinct paths of the searched graph remain distinct
         found = [(real_edges(ends.turns, path), length) for path, length in found]
     beside = float(ends.length[0]) - found[0][1]
     return made_routes(ends, 0, ((path, length + beside) for path, length in found))
@@ -137,13 +138,13 @@ def _paths(
     if ways is None and (wide := graph._wider()) is not None:
         return _paths(wide, source, target, k, stretch, sharing, local)
     if ways is None:
-        edges_of_path(graph, source, target)  # raises where there is one whose length does not fit
+        edges_of_path(graph, source, target)  # raises if the length of a path does not fit
         raise UnreachableError("there is no way from the origin to the destination")
     offsets, edges, lengths = ways
     at = offsets.tolist()
     found = [(edges[i:j], length) for (i, j), length in
              zip(pairwise(at), lengths.tolist(), strict=True)]  # fmt: skip
-    # The first by sums of a search where rounding makes ways equal, and without cycles of weight 0.
+    # The first path has the sums of a search if rounding causes ties, and no cycle of weight 0.
     if graph.adds_floats or graph.summed.min_weight <= 0:
         first = np.asarray(edges_of_path(graph, source, target), np.int64)
         found = [(first, found[0][1])] + [

@@ -1,13 +1,14 @@
-"""Connections of places to vertices: up to two to leave each place, and two to arrive.
+"""Connections between places and vertices: up to two from each place, and up to two to it.
 
-With turn costs the vertices are those of the graph that is searched. A place is left for the copy
-of a vertex that the edge leads to. It is reached from the start of the edge's tail and from every
-copy of the tail whose turn into the edge is allowed, at the cost of that turn.
+A path from a place on an edge continues at the head of the edge, or on a two-way street also at the
+tail, at the cost of the remaining fraction of the weight. A path to a place comes from the tail, or
+likewise from the head. Two places on the same edge are also connected along it. A table between
+places is then a table between few vertices and one min-plus step
+(:mod:`nearfar.solve.places.table`).
 
-A place on an edge leaves it at the head, or where the street runs both ways also at the tail, for
-the share of the edge's weight that is left; it is reached from the tail, or likewise from the head.
-Two places on one edge are also connected along it. A table between places is then a table
-between few vertices and one min-plus step (:mod:`nearfar.solve.places.table`).
+With turn costs the vertices are those of the searched graph. A path from a place continues at the
+copy of the vertex to which the edge leads. A path to a place comes from the start of the edge's
+tail, and from every copy of the tail whose turn into the edge is allowed, at the cost of that turn.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ class Entries(NamedTuple):
     Attributes
     ----------
     vertex : int64 array, shape (k, w)
-        Head of the place's edge first, then the tail, w = 2; -1 for none. A place on a vertex has
-        only that, first. With turn costs, as many as a place has ways, in any order.
+        Head of the place's edge, then the tail (w = 2); -1 for none. A place on a vertex has only
+        this vertex, in the first column. With turn costs, all connections of the place in any
+        order.
     cost : float64 array, shape (k, w)
-        Infinite without a path.
+        Cost between place and vertex; infinite without a path.
     edge : int64 array, shape (k, w)
-        Edge that is travelled in part; -1 on a vertex.
+        Edge that is travelled in part; -1 for a place on a vertex.
     """
 
     vertex: NDArray[np.int64]
@@ -47,16 +49,16 @@ class Entries(NamedTuple):
 
 
 def check_weights(graph: Graph) -> None:
-    """Refuse weights of which parts make no sense."""
+    """Refuse negative weights, which cannot be divided."""
     if graph.n_negative:
         raise GraphError(
-            f"edge {graph.first_negative} has a negative weight, of which places cannot take a "
-            "share: give vertices"
+            f"edge {graph.first_negative} has a negative weight, which places cannot divide: give "
+            "vertices"
         )
 
 
 def entries(graph: Graph | TurnGraph, places: Snapped, leaving: bool) -> Entries:
-    """Return the ways from places to vertices, or the ways from vertices to places."""
+    """Return the connections from places to vertices, or from vertices to places."""
     if isinstance(graph, TurnGraph):
         return _with_turns(graph, entries(graph.original, places, leaving), leaving)
     k = len(places)
@@ -70,15 +72,15 @@ def entries(graph: Graph | TurnGraph, places: Snapped, leaving: bool) -> Entries
     tails = tails_of(graph, edge)
     heads = graph.indices[np.maximum(edge, 0)].astype(np.int64) if graph.n_edges else edge
     weights, closed = graph.effective_weights, closed_of(graph)
-    if closed is not None:  # a closed edge's head is its tail now
+    if closed is not None:  # the head of a closed edge was replaced by its tail
         was, at = closed.among(edge)
         heads[was] = closed.head[at[was]]
-    # At an end a place is the vertex, from where every edge leads on.
+    # A place at an end of an edge is the vertex, from which every edge can be taken.
     inside = (edge >= 0) & (share > 0) & (share < 1)
     for at_end, ends in ((share == 0, tails), (share == 1, heads)):
         here = (edge >= 0) & at_end
         vertex[here, 0], cost[here, 0] = ends[here], 0.0
-    forth, against = (0, 1) if leaving else (1, 0)  # which column the edge's own direction fills
+    forth, against = (0, 1) if leaving else (1, 0)  # columns of both directions
     for column, way, rest, ends in (
         (forth, edge, 1 - share if leaving else share, heads if leaving else tails),
         (against, back, share if leaving else 1 - share, tails if leaving else heads),
@@ -92,7 +94,7 @@ def entries(graph: Graph | TurnGraph, places: Snapped, leaving: bool) -> Entries
 
 
 def _with_turns(turns: TurnGraph, ways: Entries, leaving: bool) -> Entries:
-    """Return the same ways in vertices of the graph that is searched."""
+    """Convert connections to vertices of the searched graph."""
     row, column = np.nonzero(ways.vertex >= 0)
     vertex, edge = ways.vertex[row, column], ways.edge[row, column]
     cost = ways.cost[row, column]
@@ -120,7 +122,7 @@ def _with_turns(turns: TurnGraph, ways: Entries, leaving: bool) -> Entries:
 def part(
     graph: Graph, places: Snapped, others: Snapped, i: NDArray[np.int64], j: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the cost along the edge from place i to place j, which are on the same edge."""
+    """Return the cost along an edge from place i to place j, both on that edge."""
     weights = graph.effective_weights
     edge, back = places.edge[i], places.back[i]
     ahead = others.share[j] - places.share[i]
@@ -137,7 +139,7 @@ def part(
 def along_edge(
     graph: Graph, origins: Snapped, destinations: Snapped, found: NDArray[np.float64]
 ) -> None:
-    """Add to a table the paths between places of one edge that do not leave it."""
+    """Add to a table the paths between places on the same edge that do not leave it."""
     i, j = same_edge(origins, destinations)
     if len(i):
         found[i, j] = np.minimum(found[i, j], part(graph, origins, destinations, i, j))

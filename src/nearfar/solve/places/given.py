@@ -1,4 +1,4 @@
-"""Places in arguments: coordinates in arrays, frames and GeoSeries, or vertices."""
+"""Places in arguments: coordinates in arrays, data frames and GeoSeries, or vertices."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-#: Names of columns, in any case, that hold coordinates.
+#: Names of columns with coordinates, ignoring case.
 LONGITUDES = ("lon", "lng", "long", "longitude")
 LATITUDES = ("lat", "latitude")
 
 
 class NamedPlaces(NamedTuple):
-    """Coordinates with labels, without a frame.
+    """Coordinates with labels, for use without data frames.
 
     Attributes
     ----------
@@ -43,9 +43,10 @@ class Places(NamedTuple):
     ----------
     snapped : Snapped
     labels : sequence or None
-        The index of the frame or series, or the vertices; None for coordinates without names.
+        Index of the data frame or series, or the vertices; None for coordinates without labels.
     framed : bool
-        Whether they were given in a frame or series of pandas, so that answers are frames.
+        Whether the places were given in a pandas data frame or series, so that answers are data
+        frames.
     """
 
     snapped: Snapped
@@ -54,12 +55,12 @@ class Places(NamedTuple):
 
     @property
     def names(self) -> Any:
-        """Labels, or the numbers of the rows."""
+        """Labels, or row numbers."""
         return np.arange(len(self.snapped)) if self.labels is None else self.labels
 
 
 def is_place(graph: Graph, given: Any) -> bool:
-    """Return whether one place is given: two numbers, one of them a float, or a row of a frame."""
+    """Return whether one place is given: two numbers, not both integers, or a row of a frame."""
     if isinstance(given, Snapped) or _is_row(given):
         return True
     if not isinstance(given, tuple) or len(given) != 2 or graph.coordinates is None:
@@ -71,7 +72,7 @@ def is_place(graph: Graph, given: Any) -> bool:
 
 
 def _is_row(given: Any) -> bool:
-    """Return whether one place is given by coordinates with names: a row of a frame, or a dict."""
+    """Return whether one place is given by named coordinates: a row of a frame, or a dict."""
     names = given if isinstance(given, Mapping) else getattr(given, "index", None)
     if names is None or callable(names) or hasattr(given, "columns"):
         return False
@@ -83,7 +84,7 @@ def _is_row(given: Any) -> bool:
 
 
 def are_places(graph: Graph, given: Any) -> bool:
-    """Return whether the argument holds places with coordinates, not vertices."""
+    """Return whether an argument holds places with coordinates and not vertices."""
     if isinstance(given, (Snapped, NamedPlaces)) or hasattr(given, "geometry"):
         return True
     if graph.coordinates is None:
@@ -98,8 +99,8 @@ def as_places(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> P
         raise OptionError(f"{what} is empty: give at least one place")
     if places.snapped.n_edges != graph.n_edges:
         raise OptionError(
-            f"{what} were snapped to a graph of {places.snapped.n_edges:,} edges, and this one has "
-            f"{graph.n_edges:,}: snap them to this one"
+            f"{what} were snapped to a graph of {places.snapped.n_edges:,} edges, but this graph "
+            f"has {graph.n_edges:,}: snap them to this graph"
         )
     return places
 
@@ -130,7 +131,7 @@ def _read(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> Place
 
 
 def _pairs(graph: Graph, given: Any) -> NDArray[np.float64] | None:
-    """Return coordinates in an array of two columns, or in a list of pairs."""
+    """Return coordinates from an array of two columns or a list of pairs, or None."""
     if isinstance(given, np.ndarray):
         if given.ndim != 2:
             return None
@@ -164,7 +165,7 @@ def _is_name(graph: Graph, given: Any) -> bool:
 def _snapped(
     graph: Graph, x: Any, y: Any, what: str, options: dict[str, Any], labels: Any = None
 ) -> Places:
-    """Snap coordinates; errors say whose they are."""
+    """Snap coordinates; errors name the argument and row."""
     try:
         found = graph.snap(x, y, **options)
     except VertexError as error:
@@ -209,17 +210,17 @@ def coordinate_columns(graph: Graph, columns: Any, what: str) -> tuple[Any, Any]
         if kinds[0] is LONGITUDES and not on_earth(graph):
             raise GraphError(
                 f"{what} has columns {found[0][0]} and {found[1][0]}, but the network's "
-                "coordinates are not degrees: convert them, and call the columns x and y"
+                "coordinates are not degrees: convert them, and name the columns x and y"
             )
         return found[0][0], found[1][0]
     raise OptionError(
-        f"{what} has no columns of coordinates (lon and lat, or x and y), but "
-        f"{listed(known) or 'none at all'}"
+        f"{what} has no columns of coordinates (lon and lat, or x and y); it has "
+        f"{listed(known) or 'no columns'}"
     )
 
 
 def _of_frame(graph: Graph, frame: Any, what: str, options: dict[str, Any]) -> Places:
-    """Convert a frame with columns of coordinates."""
+    """Convert a data frame with columns of coordinates."""
     x, y = coordinate_columns(graph, frame.columns, what)
     values = []
     for name in (x, y):
@@ -233,7 +234,7 @@ def _of_frame(graph: Graph, frame: Any, what: str, options: dict[str, Any]) -> P
 
 
 def _of_geometry(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> Places:
-    """Convert the points of a GeoSeries or GeoDataFrame in the graph's coordinate system."""
+    """Convert the points of a GeoSeries or GeoDataFrame, checking the coordinate system."""
     points = given.geometry
     wrong = np.asarray((points.geom_type != "Point") | points.is_empty)
     if wrong.any():
@@ -245,12 +246,12 @@ def _of_geometry(graph: Graph, given: Any, what: str, options: dict[str, Any]) -
     mine, theirs = graph.attributes.get("crs"), given.crs
     if theirs is not None and on_earth(graph) and not theirs.is_geographic:
         raise GraphError(
-            f"{what} are in {theirs.to_string()}, and the network in degrees: "
+            f"{what} are in {theirs.to_string()}, but the network is in degrees: "
             f"{what}.to_crs(4326) converts them"
         )
     if theirs is not None and not on_earth(graph) and mine not in (None, theirs.to_string()):
         raise GraphError(
-            f"{what} are in {theirs.to_string()}, and the network in {mine}: "
+            f"{what} are in {theirs.to_string()}, but the network is in {mine}: "
             f"{what}.to_crs({quoted(mine)}) converts them"
         )
     return _snapped(graph, points.x.to_numpy(), points.y.to_numpy(), what, options, given.index)

@@ -1,4 +1,4 @@
-"""Graphs with a place added as a vertex."""
+"""Graphs with a place as an additional vertex."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _OPTIONS: dict[str, Any] = {"to": "edge", "parts": "largest", "max_distance": No
 
 
 def with_place(graph: Graph, place: Any) -> tuple[Graph, Any]:
-    """Return the graph with one place as its last vertex, and that vertex's name.
+    """Return the graph with one place as its last vertex, and the name of that vertex.
 
-    Weights become float64, since a share of an edge is no integer. O(n + m).
+    Weights become float64, since a fraction of a weight is not an integer. O(n + m).
     """
     snapped = as_places(graph, place, "source", {**_OPTIONS, "threads": None}).snapped
     if len(snapped) != 1 or not snapped.found[0]:
@@ -33,7 +33,7 @@ def with_place(graph: Graph, place: Any) -> tuple[Graph, Any]:
     tails = np.concatenate([graph.tails(np.int64), np.full(out.sum(), n), arrive.vertex[0][into]])
     heads = np.concatenate([graph.indices, leave.vertex[0][out], np.full(into.sum(), n)])
     costs = [graph.effective_weights, leave.cost[0][out], arrive.cost[0][into]]
-    # Stable: the graph's own edges keep their order, and new ones come behind those of their row.
+    # A stable sort preserves the order of the graph's edges, with new ones last in each row.
     order = np.argsort(tails, kind="stable")
     indptr = np.searchsorted(tails[order], np.arange(n + 2))
     attributes = {k: v for k, v in graph.attributes.items() if k not in OF_EDGES}
@@ -54,7 +54,7 @@ def with_place(graph: Graph, place: Any) -> tuple[Graph, Any]:
 
 
 def _reordered(lines: EdgeLines, order: NDArray[np.int64]) -> EdgeLines:
-    """Return the lines of edges in another order; further edges are straight."""
+    """Return the lines of edges in another order; additional edges are straight."""
     counts = np.zeros(len(order), np.int64)
     counts[: len(lines.first) - 1] = np.diff(lines.first)
     first = np.zeros(len(order) + 1, np.int64)
@@ -65,7 +65,7 @@ def _reordered(lines: EdgeLines, order: NDArray[np.int64]) -> EdgeLines:
 
 
 def _names(graph: Graph, x: float, y: float) -> Any:
-    """Return the names of the vertices with one more, or None without names."""
+    """Return the names of the vertices plus one, or None if there are none."""
     numbers = graph.vertex_numbers
     if numbers is not None:
         return None if graph.vertex_names is None else range(numbers.start, numbers.stop + 1)

@@ -1,4 +1,4 @@
-"""Routes between places: the edges, the vertices and the line on the map."""
+"""Routes between places: edges, vertices and the line on a map."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.solve.places.entries import Entries
 
-#: So many paths are found by several threads.
+#: Number of paths from which several threads search.
 _SHARED = 32
 
 
@@ -46,15 +46,15 @@ class Route:
     length : float
         Length in units of the weights, including the parts of the first and last edge.
     edges : int64 array, shape (k,)
-        Positions in :attr:`Graph.indices`, the edges of origin and destination included.
+        Positions in :attr:`Graph.indices`, including the edges of origin and destination.
     begin, end : float
-        Shares of the first edge before the origin, and of the last before the destination.
+        Fraction of the first edge before the origin, and of the last edge before the destination.
     vertices : list
-        Names of the vertices that it passes.
+        Names of the vertices on the route.
     points : float64 array, shape (p, 2)
-        Line from the origin's place on its edge to the destination's.
+        Line from the origin to the destination, both at their positions on the edges.
     shares : float64 array, shape (k,)
-        Share of each edge that is travelled, 0 to 1.
+        Travelled fraction of each edge, 0 to 1.
     """
 
     length: float
@@ -67,7 +67,7 @@ class Route:
 
     @cached_property
     def vertices(self) -> list[Any]:
-        """Names of the vertices that it passes."""
+        """Names of the vertices on the route."""
         if self._start is None:
             return []
         passed = np.append([self._start], self.graph.indices[self._between])
@@ -76,7 +76,7 @@ class Route:
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Share of each edge that is travelled, 0 to 1."""
+        """Travelled fraction of each edge, 0 to 1."""
         found = np.ones(len(self.edges))
         if len(found):
             found[-1] = self.end
@@ -85,7 +85,7 @@ class Route:
 
     @cached_property
     def points(self) -> NDArray[np.float64]:
-        """Line from the origin's place on its edge to the destination's."""
+        """Line from the origin to the destination, both at their positions on the edges."""
         return _line(self.graph, self.edges, self.vertices, self.begin, self.end)
 
     def total(self, values: Any) -> float:
@@ -99,12 +99,12 @@ class Route:
         Returns
         -------
         float
-            Sum, with the shares of edges that are travelled in part.
+            Sum over the edges, each weighted by its travelled fraction.
 
         Raises
         ------
         OptionError
-            If there is not one number per edge.
+            If the number of values is not that of the edges.
         """
         given = np.asarray(values)
         if given.shape != (self.graph.n_edges,):
@@ -114,12 +114,12 @@ class Route:
         return float((given[self.edges] * self.shares).sum())
 
     def to_geojson(self, **properties: Any) -> dict[str, Any]:
-        """Return it as a GeoJSON feature.
+        """Return the route as a GeoJSON feature.
 
         Parameters
         ----------
         **properties
-            Besides ``distance``, ``unit`` and ``vertices``.
+            Properties in addition to ``distance``, ``unit`` and ``vertices``.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class Route:
 
 
 def routes_geojson(routes: Sequence[Route]) -> dict[str, Any]:
-    """Return routes as a GeoJSON FeatureCollection, numbered as ``route``."""
+    """Return routes as a GeoJSON FeatureCollection, numbered by the property ``route``."""
     features = [route.to_geojson(route=number) for number, route in enumerate(routes)]
     found: dict[str, Any] = {"type": "FeatureCollection", "features": features}
     owner = routes[0].graph.attributes.get("attribution") if routes else None
@@ -160,32 +160,33 @@ def route(
     device: Literal["auto", "cpu", "cuda", "gpu"] = "auto",
     threads: int | None = None,
 ) -> Any:
-    """Return a shortest route between two places, or a list of routes between several pairs.
+    """Return a shortest route between two places, or a list of routes for several pairs.
 
     Parameters
     ----------
     graph, weight, to, parts, max_distance, method, device, threads
         As for :func:`nearfar.table`.
     origin, destination : places
-        As for :func:`nearfar.table`: a place ``(lon, lat)``, a vertex, or as many of both.
+        As for :func:`nearfar.table`: a place ``(lon, lat)``, a vertex, or equally many origins and
+        destinations.
 
     Returns
     -------
     Route, or list of Route
-        A list if frames, arrays, lists or snapped places were given, with None for a pair
-        without a path.
+        Route of a single pair. For data frames, arrays, lists or snapped places a list, with None
+        for a pair without a path.
 
     Raises
     ------
     UnreachableError
-        If two single places have no path between them.
+        If there is no path between two single places.
     OptionError
-        If there are not as many origins as destinations, and as :func:`nearfar.table`.
+        If the numbers of origins and destinations differ, and as for :func:`nearfar.table`.
 
     Notes
     -----
-    Distances of up to four pairs of vertices, and one path. A prepared graph takes microseconds for
-    either.
+    Distances of up to four pairs of vertices and one path; each takes microseconds on a prepared
+    graph.
 
     Examples
     --------
@@ -212,7 +213,7 @@ def route(
 
 
 def _is_single(graph: Graph, given: Any) -> bool:
-    """Return whether one place or vertex was given, not a list of one."""
+    """Return whether a single place or vertex is given, and not a list of one."""
     if is_place(graph, given) and not isinstance(given, Snapped):
         return True
     several = isinstance(given, (list, set, range, Snapped)) or hasattr(given, "columns")
@@ -222,23 +223,24 @@ def _is_single(graph: Graph, given: Any) -> bool:
 
 
 class Ends:
-    """Entries by which the shortest routes of pairs of places leave and arrive.
+    """Connections by which the shortest routes of pairs of places begin and end.
 
     Attributes
     ----------
     graph : Graph
-        Graph on whose edges the places lie.
+        Graph with the edges on which the places lie.
     searched : Graph
-        Graph of the vertices of the entries.
+        Graph with the vertices of the connections.
     turns : TurnGraph or None
-        Turns that lead from one to the other.
+        Graph with turn costs that relates the two.
     origins, destinations : Snapped
-        A row per pair.
+        Places, one row per pair.
     leaving, arriving : Entries
+        Connections from the origins, and to the destinations.
     first, last : int64 arrays, shape (k,)
-        Columns of the entries; -1 if the route stays on one edge or does not exist.
+        Chosen columns of the connections; -1 if the route stays on one edge or does not exist.
     length : float64 array, shape (k,)
-        Infinite where there is no way.
+        Length of each route; infinite if it does not exist.
     """
 
     def __init__(self, graph: Graph | TurnGraph, origins: Snapped, destinations: Snapped) -> None:
@@ -247,7 +249,7 @@ class Ends:
         check_weights(self.graph)
         if len(origins) != len(destinations):
             raise OptionError(
-                f"{len(origins)} origins and {len(destinations)} destinations: give as many of each"
+                f"{len(origins)} origins and {len(destinations)} destinations: give equal numbers"
             )
         self.origins, self.destinations = origins, destinations
         self.leaving: Entries = entries(graph, origins, True)
@@ -257,7 +259,7 @@ class Ends:
         self.length = np.full(len(origins), np.inf)
 
     def vertices(self, i: int) -> tuple[int, int]:
-        """Return the vertices between which a pair's route is a path."""
+        """Return the end vertices of the path that is part of a pair's route."""
         return (
             int(self.leaving.vertex[i, self.first[i]]),
             int(self.arriving.vertex[i, self.last[i]]),
@@ -267,7 +269,7 @@ class Ends:
 def chosen_ends(
     graph: Graph | TurnGraph, origins: Snapped, destinations: Snapped, solver: dict[str, Any]
 ) -> Ends:
-    """Choose for each pair of places the ways on which its shortest route leaves and arrives."""
+    """Choose the connections by which the shortest route of each pair of places begins and ends."""
     ends = Ends(graph, origins, destinations)
     out, into = (ways.vertex.shape[1] for ways in (ends.leaving, ends.arriving))
     start = np.repeat(ends.leaving.vertex, into, axis=1)
@@ -280,8 +282,8 @@ def chosen_ends(
     total[row, column] = np.where(missing, np.inf, cost[row, column] + between)
     best = np.argmin(total, axis=1)
     ends.length = total[np.arange(len(best)), best]
-    there = np.isfinite(ends.length)
-    ends.first[there], ends.last[there] = best[there] // into, best[there] % into
+    exists = np.isfinite(ends.length)
+    ends.first[exists], ends.last[exists] = best[exists] // into, best[exists] % into
     same = np.flatnonzero((origins.edge == destinations.edge) & (origins.edge >= 0))
     if not len(same):
         return ends
@@ -309,7 +311,7 @@ def _between(
 
 
 def _paths(ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
-    """Return the edges of a shortest path for each pair that takes one; others have none."""
+    """Return the edges of a shortest path per pair, or no edges if the route has no such path."""
     found = _searched_paths(ends.searched, ends, solver)
     if ends.turns is None:
         return found
@@ -317,21 +319,21 @@ def _paths(ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
 
 
 def _searched_paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
-    """Return paths as edges of the graph that is searched."""
+    """Return paths as edges of the searched graph."""
     none = np.empty(0, np.int64)
     found = [none] * len(ends.length)
-    asked = np.flatnonzero(ends.first >= 0)
-    pairs = [ends.vertices(int(i)) for i in asked]
+    paired = np.flatnonzero(ends.first >= 0)
+    pairs = [ends.vertices(int(i)) for i in paired]
     if isinstance(graph, Prepared) and solver["method"] == "auto" and pairs:
         named = list(zip(*(graph.name_of(list(side)).tolist() for side in zip(*pairs, strict=True)),
                          strict=True))  # fmt: skip
         threads = solver["threads"] if len(pairs) >= _SHARED else 1
         paths = graph.paths_of_pairs(named, threads, device="cpu")
-        for i, at in zip(asked.tolist(), range(len(asked)), strict=True):
+        for i, at in zip(paired.tolist(), range(len(paired)), strict=True):
             found[i] = paths.edges[paths.offsets[at] : paths.offsets[at + 1]]
         return found
     for source in {start for start, _ in pairs}:
-        mine = [(i, end) for i, (start, end) in zip(asked.tolist(), pairs, strict=True)
+        mine = [(i, end) for i, (start, end) in zip(paired.tolist(), pairs, strict=True)
                 if start == source]  # fmt: skip
         targets = [graph.name_of(end) for _, end in mine]
         tree = sssp(graph, graph.name_of(source), targets=targets, **solver)
@@ -341,13 +343,13 @@ def _searched_paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[ND
 
 
 def made_route(ends: Ends, i: int, path: NDArray[Any]) -> Route | None:
-    """Make a route of a path between the vertices that a pair's ends were chosen at."""
+    """Build the route of a pair from the path between its chosen vertices."""
     length = float(ends.length[i])
     return made_routes(ends, i, [(path, length)])[0] if np.isfinite(length) else None
 
 
 def made_routes(ends: Ends, i: int, paths: Iterable[tuple[NDArray[Any], float]]) -> list[Route]:
-    """Make routes of paths, and of lengths, between the vertices of a pair that has one."""
+    """Build several routes of a pair from paths between its chosen vertices and their lengths."""
     graph, origins, destinations = ends.graph, ends.origins, ends.destinations
     begin, end = 0.0, 1.0
     s, t = float(origins.share[i]), float(destinations.share[i])
@@ -378,7 +380,7 @@ def made_routes(ends: Ends, i: int, paths: Iterable[tuple[NDArray[Any], float]])
 def _line(
     graph: Graph, edges: NDArray[np.int64], passed: list[Any], begin: float, end: float
 ) -> NDArray[np.float64]:
-    """Return the points of a route; the first and the last edge are cut."""
+    """Return the points of a route, with the first and the last edge cut."""
     if graph.coordinates is None:
         return np.empty((0, 2))
     if not len(edges):
@@ -395,7 +397,7 @@ def _line(
 
 
 def _cut(line: NDArray[np.float64], s: float, t: float, earth: bool) -> NDArray[np.float64]:
-    """Return a line between two shares of its length."""
+    """Return the part of a line between two fractions of its length."""
     step = np.diff(line, axis=0)
     if earth:
         step[:, 0] *= np.cos(np.radians((line[1:, 1] + line[:-1, 1]) / 2))

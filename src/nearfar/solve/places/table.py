@@ -1,4 +1,4 @@
-"""Tables between places given by coordinates, and the nearest places of each."""
+"""Tables between places given by coordinates, and the nearest places of each place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nearfar.graph.like import GraphLike
     from nearfar.graph.turns import TurnGraph
 
-#: Bytes of a block of the table and of the distances between vertices that it is made of.
+#: Bytes of a block of the table, including the distances between vertices.
 _BLOCK_BYTES = 1 << 27
 
 
@@ -45,7 +45,7 @@ class NearestPlaces(NamedTuple):
     Attributes
     ----------
     distances : float64 array, shape (n, k)
-        NaN if fewer are reached.
+        Distances; NaN if fewer are reached.
     destinations : int64 array, shape (n, k)
         Positions in the given destinations; -1 if fewer are reached.
     """
@@ -60,8 +60,8 @@ class BothTables(NamedTuple):
     Attributes
     ----------
     base, scenario, difference : array or labelled table
-        As :func:`nearfar.table` returns them. The difference is scenario minus base; it is
-        missing if a path is missing in either.
+        Results of :func:`nearfar.table`. The difference is scenario minus base, and is missing if a
+        path is missing in either.
     """
 
     base: Any
@@ -72,8 +72,8 @@ class BothTables(NamedTuple):
 class TableBlocks:
     """Table between places, computed block by block of rows.
 
-    Distances between the distinct vertices next to origins and destinations come from
-    :func:`nearfar.distances`; a min-plus step adds the ways along the edges of the places.
+    :func:`nearfar.distances` computes the distances between the distinct vertices next to origins
+    and destinations; a min-plus step adds the costs along the edges of the places.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class TableBlocks:
         self.column_cost = arriving.cost
         each = 8 * (len(destinations) + 2 * len(self.columns)) + 1
         self.block = max(1, min(_BLOCK_BYTES // each, len(origins)) if block is None else block)
-        self.solved = 0  # rows between vertices
+        self.solved = 0  # solved rows of distances between vertices
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -142,7 +142,7 @@ class TableBlocks:
 
 
 def numbered(vertices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct vertices, and the number of each among them; -1 stays."""
+    """Return the distinct vertices, and the position of each among them; -1 is preserved."""
     distinct, number = np.unique(vertices, return_inverse=True)
     number = np.ascontiguousarray(number.reshape(vertices.shape), dtype=np.int64)
     if len(distinct) and distinct[0] < 0:
@@ -157,7 +157,7 @@ def _rows_of(places: Snapped, part: slice) -> Snapped:
 
 
 class _Labelled:
-    """Graph whose rows have the labels of origins in a file."""
+    """Graph whose vertex names are the labels of origins, for a file."""
 
     def __init__(self, graph: Graph, origins: Places) -> None:
         self.digest, self.labels = graph.digest, np.asarray(origins.names)
@@ -169,7 +169,7 @@ class _Labelled:
 
 
 class _Written:
-    """Table that is written to a file."""
+    """Description of a table that is written to a file."""
 
     engine = "table"
 
@@ -180,13 +180,13 @@ class _Written:
         self.rows = np.arange(len(blocks.origins), dtype=np.int64)
         self.columns = None
         self.limit, self.block = blocks.limit, blocks.block
-        #: A column of a Parquet file each.
+        #: Names of the columns of a Parquet file.
         self.column_names = [str(name) for name in _plain(destinations.names)]
         several = len({"origin", *self.column_names}) <= len(self.column_names)
         if several and path.endswith(".parquet"):
             raise OptionError(
-                "two columns would have the same name: give each destination its own, none of them "
-                "'origin', or write .npy"
+                "two columns would have the same name: give the destinations distinct names other "
+                "than 'origin', or write .npy"
             )
         state = hashlib.sha256("\n".join(self.column_names).encode("utf-8", "backslashreplace"))
         for places in (origins.snapped, destinations.snapped):
@@ -198,7 +198,7 @@ class _Written:
 def prepared_places(
     graph: GraphLike, weight: Any, origins: Any, destinations: Any, options: dict[str, Any]
 ) -> tuple[Graph | TurnGraph, Places, Places]:
-    """Return a graph and places on it, checked."""
+    """Check the arguments, and return the graph and the places on it."""
     solved = as_graph_or_turns(graph, weight)
     named = named_graph(solved)
     return (
@@ -226,60 +226,62 @@ def table(
     stats: dict[str, Any] | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Any:
-    """Compute exact distances from every origin to every destination, given as coordinates.
+    """Compute exact distances between places given by coordinates.
 
-    Paths start and end at the position of a place on its edge: the travelled share of the edge's
-    weight counts, one-way streets are respected, and two places on one edge are connected along it.
+    Paths begin and end at the position of a place on its edge: the travelled fraction of the edge's
+    weight counts, one-way streets are respected, and two places on the same edge are connected
+    along it.
 
     Parameters
     ----------
     graph : graph_like, Prepared, TurnGraph or Scenario
-        With coordinates and no negative weights. With turn costs, a path into the edge of a
-        destination includes the turn before it. With a scenario places are snapped to the streets
-        before the scenario, and ``out`` is None or the name of a library.
+        Graph with coordinates and without negative weights. With turn costs, a path into the edge
+        of a destination includes the turn before it. With a scenario, places are snapped to the
+        streets before the scenario, and ``out`` must be None or the name of a library.
     origins, destinations : places
-        Frames of pandas or polars with columns ``lon`` and ``lat`` (or ``x`` and ``y``), GeoSeries
-        or GeoDataFrames of points, arrays of shape (k, 2), lists of pairs, a pair of arrays, or a
-        :class:`Snapped` of :meth:`nearfar.Graph.snap`. Also vertices: names, or an array of
-        indices.
+        Data frames of pandas or polars with columns ``lon`` and ``lat`` (or ``x`` and ``y``),
+        GeoSeries or GeoDataFrames of points, arrays of shape (k, 2), lists of pairs, a pair of
+        arrays, or a result of :meth:`nearfar.Graph.snap`. Alternatively vertices: names, or an
+        array of indices.
     weight, method, device, threads
         As for :func:`nearfar.distances`.
     limit : number or None
-        Inclusive; farther pairs are missing.
+        Inclusive limit; farther pairs are missing.
     out : None, "numpy", "pandas", "polars", "xarray", array or path
-        None gives a frame of pandas where origins or destinations came in a frame or series, and an
-        array otherwise. An array of float64 is filled. A path that ends in ``.npy``, ``.zarr`` or
-        ``.parquet`` is written and resumed as by :func:`nearfar.distances`.
+        Destination of the table. None returns a pandas data frame if origins or destinations were
+        given in a data frame or series, otherwise an array. A float64 array is filled. A path that
+        ends in ``.npy``, ``.zarr`` or ``.parquet`` is written and resumed as by
+        :func:`nearfar.distances`.
     to, parts, max_distance
-        As for :meth:`nearfar.Graph.snap`. Places beyond ``max_distance`` reach nothing.
+        As for :meth:`nearfar.Graph.snap`. Places beyond ``max_distance`` have no paths.
     block : int or None
-        Rows per block; None chooses.
+        Rows per block; None chooses a number.
     stats : dict or None
-        Filled with ``vertices`` (distinct ones next to the places), ``seconds`` and ``unreached``
-        pairs.
+        Dict to be filled with ``vertices`` (number of distinct vertices next to the places),
+        ``seconds`` and ``unreached`` (number of pairs).
     progress : callable or None
-        Called with the numbers of finished rows and of all rows.
+        Function called with the number of finished rows and of all rows.
 
     Returns
     -------
     float64 array, shape (len(origins), len(destinations)), or a labelled table
-        NaN for pairs without a path; in polars null. A path gives the memory map, Zarr array or
-        folder. A scenario gives ``(base, scenario, difference)``.
+        Distances; NaN for pairs without a path (null in polars). If ``out`` is a path, the memory
+        map, Zarr array or folder. For a scenario, ``(base, scenario, difference)``.
 
     Raises
     ------
     OptionError
-        If there are no places, and for an option of another kind.
+        If there are no places, or for an invalid option.
     GraphError
-        If the graph has no coordinates, negative weights, or coordinates of another system.
+        If the graph has no coordinates, negative weights, or another coordinate system.
     VertexError
         For places that are not finite or far away; see :meth:`nearfar.Graph.snap`.
 
     Notes
     -----
-    As :func:`nearfar.distances` from at most twice as many vertices to at most twice as many
-    targets, and four additions per pair. Sums are float64. With turn costs there is a target for
-    each turn into the edge of a destination.
+    :func:`nearfar.distances` from at most twice as many vertices to at most twice as many targets,
+    plus four additions per pair. Sums are float64. With turn costs there is one target per turn
+    into the edge of a destination.
 
     Examples
     --------
@@ -296,7 +298,7 @@ def table(
     began = time.perf_counter()
     if isinstance(graph, Scenario):
         if library is None and out is not None:
-            raise OptionError("a scenario is two tables: leave out out=, or name a library")
+            raise OptionError("a scenario returns several tables: omit out=, or name a library")
         base, starts, ends = prepared_places(graph.base, weight, origins, destinations, options)
         call: dict[str, Any] = {"weight": weight, "limit": limit, "method": method, "block": block,
                                 "device": device, "threads": threads, "stats": stats,
@@ -329,7 +331,7 @@ def table(
 
 
 def _labelled(found: NDArray[np.float64], library: str | None, starts: Places, ends: Places) -> Any:
-    """Return the table of a library; an array where none is wanted."""
+    """Convert a table to a library's; None returns an array."""
     if library in (None, "numpy"):
         return found
     missing = np.where(np.isnan(found), np.inf, found)
@@ -362,7 +364,7 @@ def _both(
 
 
 def _library(out: Any, known: tuple[str, ...]) -> str | None:
-    """Return the library that a table is asked for in, None for a path, an array or None."""
+    """Return the library that ``out`` names; None for a path, an array or None."""
     if not isinstance(out, str) or out.endswith((".npy", ".zarr", ".parquet")):
         return None
     if out not in known:
@@ -380,7 +382,7 @@ def _plain(labels: Any) -> Any:
 
 
 def _target(out: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return the array that rows are written to."""
+    """Return the array for the rows, new or the caller's."""
     if out is None or isinstance(out, str):
         return np.empty(shape)
     if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape:
@@ -403,7 +405,7 @@ def _to_file(
     stats: dict[str, Any] | None,
     progress: Callable[[float, float], None] | None,
 ) -> Any:
-    """Write the rows block by block; blocks of an interrupted run are kept."""
+    """Write the rows block by block, keeping the blocks of an interrupted run."""
     written = _Written(blocks, starts, ends, path)
     sink = FileSink(path, written)
     began, unreached, rows = time.perf_counter(), 0, len(blocks.origins)
@@ -447,9 +449,9 @@ def nearest_places(
     threads: int | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Any:
-    """Return the k nearest destinations of every origin, given as coordinates.
+    """Return the k nearest destinations of every origin, given by coordinates.
 
-    For the nearest of some vertices seen from every vertex see :func:`nearfar.nearest`.
+    See :func:`nearfar.nearest` for the nearest of several vertices from every vertex.
 
     Parameters
     ----------
@@ -458,26 +460,27 @@ def nearest_places(
     k : int
         Number of destinations, at least 1.
     out : None, "numpy" or "pandas"
-        None returns a frame if origins or destinations were given in a frame or series.
+        Kind of the result; None returns a data frame if origins or destinations were given in a
+        data frame or series.
     progress : callable or None
-        Called with the numbers of finished rows and of all rows.
+        Function called with the number of finished rows and of all rows.
 
     Returns
     -------
     NearestPlaces, or pandas.DataFrame
-        The frame has a row per origin and rank, indexed by both, with columns ``destination`` (its
-        label) and ``distance``; origins that reach fewer have fewer rows. Of equally near
-        destinations the first given comes first.
+        A data frame has one row per origin and rank, indexed by both, with the columns
+        ``destination`` (label) and ``distance``; origins that reach fewer destinations have fewer
+        rows. Equally near destinations are in the given order.
 
     Raises
     ------
     OptionError
-        If k is not an integer of at least 1, and as :func:`nearfar.table`.
+        If k is not an integer of at least 1, and as for :func:`nearfar.table`.
 
     Notes
     -----
-    The table by blocks of origins, of which k entries per row are kept: O(len(destinations)) per
-    origin next to the distances.
+    The table is computed in blocks of origins, and k entries per row are kept. This takes
+    O(len(destinations)) per origin in addition to the distances.
 
     Examples
     --------
@@ -513,11 +516,11 @@ def nearest_places(
 
 
 def _least(rows: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Return the columns of the k least entries of every row, in order of value, then column."""
+    """Return the columns of the k least entries of each row, ordered by value and then column."""
     if 4 * k >= rows.shape[1]:
         return np.argsort(rows, axis=1, kind="stable")[:, :k]
     bound = np.partition(rows, k - 1, axis=1)[:, k - 1 : k]
-    # All that are not above the k-th least, in order of column: more than k where values are equal.
+    # All entries up to the k-th least, in order of column; more than k if values are equal.
     keep = rows <= bound
     counts = keep.sum(axis=1)
     row, column = np.nonzero(keep)
@@ -528,7 +531,7 @@ def _least(rows: NDArray[np.float64], k: int) -> NDArray[np.int64]:
 
 
 def _nearest_frame(found: NearestPlaces, starts: Places, ends: Places) -> Any:
-    """Return a row per origin and rank."""
+    """Return a data frame with one row per origin and rank."""
     import pandas
 
     row, rank = np.nonzero(found.destinations >= 0)

@@ -1,1 +1,1 @@
-"""Rows of many sources: their sinks, files and reductions."""
+"""Sinks, files and reductions for the rows of many sources."""

@@ -1,16 +1,15 @@
-"""Write distances to disk block by block, and resume after an interruption.
+"""Files of distances, written block by block and resumed after an interruption.
 
 A run writes two files: the data (an ``.npy`` that can be memory-mapped, a ``.zarr`` folder, or a
 ``.parquet`` folder with one file per block) and a manifest ``<name>.manifest.json`` that records
-the digest of the graph, the sources, targets, limit, dtype and rows per block, and for each
-finished block its CRC-32. A block's data is flushed before the manifest names it, and the manifest
-is replaced by a rename, so after a kill every block it names is complete. The same call then checks
-the blocks that are named, solves the others, and gives the bytes that an undisturbed run would have
-given.
+the digest of the graph, the sources, targets, limit, dtype and rows per block, and the CRC-32 of
+each finished block. The data of a block is flushed before the manifest lists it, and the manifest
+is replaced by a rename, so after a kill every listed block is complete. The same call then checks
+the listed blocks, solves the others, and produces the bytes of an uninterrupted run.
 
 The manifest is written before any data, so the next run can resume after a kill at any point. One
 process writes at a time (:func:`nearfar.system.output.only_writer`), and incomplete files have
-fixed names, so the next run replaces the rest of a killed one.
+fixed names, so the next run replaces those of a killed one.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def checksum(rows: NDArray[Any]) -> int:
 
 
 class Written(Protocol):
-    """Description of the run that a file is written by."""
+    """Protocol of the run that writes a file."""
 
     block: int
 
@@ -66,19 +65,19 @@ class Written(Protocol):
 
     @property
     def limit(self) -> Any:
-        """The inclusive limit, or None."""
+        """Inclusive limit, or None."""
 
     @property
     def engine(self) -> str:
-        """Name of the engine that solves."""
+        """Name of the engine that solves the rows."""
 
     @property
     def further(self) -> dict[str, Any]:
-        """Further values that the rows depend on, for the manifest."""
+        """Further values on which the rows depend, for the manifest."""
 
 
 def _is_manifest(known: Any) -> bool:
-    """Return whether JSON has the fields of a :class:`FileSink` manifest that are relied on."""
+    """Return whether JSON has the required fields of a :class:`FileSink` manifest."""
     if not isinstance(known, dict) or not isinstance(known.get("blocks"), dict):
         return False
     block = known.get("block")
@@ -86,7 +85,7 @@ def _is_manifest(known: Any) -> bool:
 
 
 def finished_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
-    """Return the finished and all blocks of an interrupted run; None without a manifest."""
+    """Return the numbers of finished and of all blocks of a run; None without a manifest."""
     data = Path(path)
     manifest = data.with_name(data.name + ".manifest.json")
     try:
@@ -99,7 +98,7 @@ def finished_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
 
 
 class FileSink(Sink):
-    """The sink for ``out=path``."""
+    """Sink for ``out=path``."""
 
     in_order = True
 
@@ -108,7 +107,7 @@ class FileSink(Sink):
         self.manifest = self.path.with_name(self.path.name + ".manifest.json")
         self.blocks: dict[int, int] = {}
         self._held = contextlib.ExitStack()
-        self._one_at_a_time = threading.Lock()  # of the processes that write the manifest
+        self._one_at_a_time = threading.Lock()  # threads that write the manifest
         if self.path.suffix not in (".npy", ".zarr", ".parquet"):
             near = did_you_mean(os.fspath(path), ("csr", "pandas", "polars", "xarray"))
             raise OptionError(
@@ -116,7 +115,7 @@ class FileSink(Sink):
             )
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Open the data, and keep the blocks of an interrupted run that their checksums confirm."""
+        """Open the data, keeping the blocks of an interrupted run whose checksums match."""
         named = self.open(shape, dtype)
         for number, found in named.items():
             if self._checksum(number) == found:
@@ -125,7 +124,7 @@ class FileSink(Sink):
             self.save()
 
     def open(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> dict[int, int]:
-        """Open the data without trusting the blocks of an interrupted run yet."""
+        """Open the data without checking the blocks of an interrupted run."""
         self._held.enter_context(only_writer(self.path))
         self.shape, self.dtype = shape, dtype
         run = self.run
@@ -143,7 +142,7 @@ class FileSink(Sink):
         known = self._load()
         fresh = known is None or not self.path.exists()
         if known is not None and not fresh:
-            run.block = int(known["block"])  # the blocks of the first run
+            run.block = int(known["block"])  # block size of the first run
         self.n_blocks = len(range(0, max(shape[0], 1), run.block))
         self.data = self._format()
         fresh = fresh or not self._reopened()
@@ -159,14 +158,14 @@ class FileSink(Sink):
         return {int(name): found for name, found in (known or {"blocks": {}})["blocks"].items()}
 
     def _names(self) -> str | None:
-        """Return a digest of the row names, which only Parquet stores."""
+        """Return a digest of the row names for Parquet files, which store them."""
         if self.path.suffix != ".parquet" or self.run.graph.vertex_names is None:
             return None
         names = self.run.graph.name_of(self.run.rows).tolist()
         return hashlib.sha256(repr(names).encode("utf-8", "backslashreplace")).hexdigest()
 
     def _reopened(self) -> bool:
-        """Return whether the data next to the manifest could be opened."""
+        """Try to open the data of the manifest, and return whether this succeeded."""
         try:
             self.data.open(False)
         except MemoryError:
@@ -208,7 +207,7 @@ class FileSink(Sink):
         return known
 
     def save(self) -> None:
-        """Write the manifest of the blocks that are finished so far."""
+        """Write the manifest with the blocks finished so far."""
         with self._one_at_a_time:
             self._save()
 
@@ -244,11 +243,11 @@ class FileSink(Sink):
         return checksum(rows)
 
     def has(self, number: int) -> bool:
-        """Return whether an earlier run finished the block and its checksum holds."""
+        """Return whether an earlier run finished the block and its checksum matches."""
         return number in self.blocks
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        """Write and flush a block before naming it in the manifest."""
+        """Write and flush a block, then list it in the manifest."""
         if rows.dtype != self.dtype:
             raise DistanceOverflowError(
                 f"a distance does not fit {self.dtype}: convert the weights to {rows.dtype} first"
@@ -258,7 +257,7 @@ class FileSink(Sink):
         self.save()
 
     def keep(self, number: int, found: int) -> None:
-        """Record the checksum of a block that is written and flushed."""
+        """Record the checksum of a block that has been written and flushed."""
         self.blocks[number] = found
 
     def finish(self) -> Any:

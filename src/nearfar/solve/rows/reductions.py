@@ -1,7 +1,7 @@
-"""Reductions of rows to a few numbers: counts, sums, maxima, the nearest and histograms.
+"""Reductions of rows to a few numbers: counts, sums, maxima, nearest vertices and histograms.
 
-A reduction is a monoid over the columns of a row: :func:`identity`, :func:`combine` for partial
-results of two parts, and :func:`finish`. Partial results come from variants that do not
+A reduction is a monoid over the columns of a row, given by :func:`identity`, :func:`combine` for
+the partial results of two parts, and :func:`finish`. Partial results come from variants that do not
 materialise rows, or from the rows of a block on the host or a device.
 """
 
@@ -25,34 +25,34 @@ from nearfar.solve.rows.sinks import Sink
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.arrays import as_dtype, is_device_array, module_of, to_host
 
-_AT_ONCE = 1 << 18  # entries reduced at once, which stay in the cache
-_ON_THE_WAY = 40  # bytes per entry that reducing rows on a device takes
+_AT_ONCE = 1 << 18  # entries reduced at a time, which fit in the cache
+_ON_THE_WAY = 40  # temporary bytes per entry for reducing rows on a device
 _PLAIN = ("count", "sum", "mean", "max", "summary", "harmonic")
-# : Functions that join parts of the same rows; the nearest are merged.
+#: Functions that combine parts of the same rows; nearest vertices are merged instead.
 _JOINS = {"counts": np.add, "totals": np.add, "most": np.maximum, "bins": np.add}
 
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """Quantity to keep of each row instead of the row.
+    """Quantity that is kept of each row instead of the row.
 
-    Vertices that are reached within the limit count, except for the source itself; with
-    ``targets``, the targets that are reached, including the source if it is one of them.
+    It includes the vertices reached within the limit except the source itself, or with ``targets``
+    the reached targets, including the source if it is one of them.
 
     Attributes
     ----------
     kind : {"count", "sum", "mean", "max", "summary", "harmonic", "nearest", "histogram"}
-        ``count``: their number, int64. ``sum`` and ``mean``: of their distances, float64, with the
-        same bits on every device; the mean of none is NaN. ``max``: the greatest distance, -1 when
-        there are none. ``summary``: count, sum and max, as three arrays. ``harmonic``: the sum of
-        ``1 / distance`` for distances above 0, float64. ``nearest``: the ``k`` nearest as
+        ``count``: number of vertices, int64. ``sum`` and ``mean``: of the distances, float64, with
+        the same bits on every device; the mean of no distances is NaN. ``max``: greatest distance,
+        -1 if there is none. ``summary``: count, sum and max, as three arrays. ``harmonic``: sum of
+        ``1 / distance`` over distances above 0, float64. ``nearest``: the ``k`` nearest vertices as
         ``(vertices, distances)`` of shape ``(rows, k)``, ties in order of the index, padded with -1
-        (None among names) and unreached. ``histogram``: the number per half-open bin of the edges,
-        shape ``(rows, len(edges) - 1)``.
+        (None among names) and unreached. ``histogram``: number of vertices per half-open bin, shape
+        ``(rows, len(edges) - 1)``.
     k : int
-        For ``nearest``.
+        Number of vertices for ``nearest``.
     edges : tuple of float
-        For ``histogram``, ascending.
+        Ascending edges of the bins for ``histogram``.
     """
 
     kind: str
@@ -73,7 +73,7 @@ class Reduction:
             kind, _, rest = given.partition(":")
         elif isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):
             kind, rest = given
-        # Such a number of digits exceeds any memory; do not convert it.
+        # Longer numbers exceed any memory, and Python refuses to convert very long ones.
         if kind == "nearest" and isinstance(rest, str) and rest.isdecimal() and len(rest) < 20:
             if int(rest) > 0:
                 return Reduction("nearest", k=int(rest))
@@ -103,18 +103,18 @@ class Reduction:
         stay: bool = False,
         threads: int = 1,
     ) -> ReducingSink:
-        """Return a sink that keeps the quantity per row, with ``stay`` on the solving device."""
+        """Return a sink that reduces rows; with ``stay`` the result stays on the device."""
         return ReducingSink(self, rows, columns, graph, stay, threads)
 
 
 def result_bytes(reduction: Reduction, rows: int) -> int:
-    """Return the bytes of a reduction of a number of rows, if its values have 64 bits."""
+    """Return an upper bound on the bytes of the reduction of a number of rows."""
     each = {"nearest": 2 * reduction.k, "summary": 3, "histogram": len(reduction.edges) - 1}
     return 8 * rows * each.get(reduction.kind, 1)
 
 
 def identity(reduction: Reduction, rows: int, dtype: np.dtype[Any]) -> Partial:
-    """Return partial results of no columns."""
+    """Return the partial results of zero columns."""
     if reduction.kind == "nearest":
         none = np.empty((rows, 0), dtype=np.int64)
         return Partial(vertices=none, distances=none.astype(dtype))
@@ -126,7 +126,7 @@ def identity(reduction: Reduction, rows: int, dtype: np.dtype[Any]) -> Partial:
 
 
 def combine(reduction: Reduction, one: Partial, other: Partial) -> Partial:
-    """Combine partial results of two parts of the columns of the same rows."""
+    """Combine the partial results of two sets of columns of the same rows."""
     if reduction.kind != "nearest":
         joined = {
             name: join(getattr(one, name), getattr(other, name))
@@ -161,8 +161,7 @@ def finish(reduction: Reduction, found: Partial) -> Any:
 class ReducingSink(Sink):
     """Sink that reduces each block on its device; rows are never copied to the host.
 
-    With ``stay`` the result is left on the device, else its few numbers per row are copied to the
-    host.
+    With ``stay`` the result stays on the device; otherwise it is copied to the host.
     """
 
     def __init__(
@@ -182,7 +181,7 @@ class ReducingSink(Sink):
         self.blocks: dict[int, list[Any]] = {}
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Remember the dtype."""
+        """Store the dtype."""
         self.dtype = dtype
 
     def put(self, number: int, first: int, rows: Any) -> None:
@@ -190,11 +189,11 @@ class ReducingSink(Sink):
         self.keep(number, self.of_rows(first, rows))
 
     def keep(self, number: int, partials: list[Partial]) -> None:
-        """Take the partial results of a block of consecutive rows."""
+        """Store the partial results of a block of consecutive rows."""
         self.blocks[number] = [self._kept(finish(self.reduction, part)) for part in partials]
 
     def of_rows(self, first: int, rows: Any) -> list[Partial]:
-        """Reduce rows, a few at a time, so that signals are handled between them on the host."""
+        """Reduce rows, some at a time, so that signals are handled in between on the host."""
         width = max(rows.shape[1], 1)
         kind = self.reduction.kind
         plain = self.columns is None and not self.graph.n_negative and kind in FIGURES
@@ -202,7 +201,7 @@ class ReducingSink(Sink):
             step = _AT_ONCE // width
         elif plain and rows.dtype == np.int32:
             step = len(rows)  # no copy is made
-        else:  # as many rows as the copies have memory for
+        else:  # as many rows as there is memory for copies
             step = int(runtime.memory()[0] // (2 * _ON_THE_WAY * width))
         return [
             self._reduced(first + low, rows[low : low + max(step, 1)])
@@ -213,7 +212,7 @@ class ReducingSink(Sink):
         xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
         kind = self.reduction.kind
         alone = kind in ("nearest", "histogram", "harmonic")
-        # The source does not count. Where no weight is negative it adds nothing to sum and maximum.
+        # The source is excluded; without negative weights it adds nothing to sum and maximum.
         one_less = self.columns is None
         if one_less and (alone or self.graph.n_negative):
             rows[xp.arange(len(rows)), xp.asarray(self.rows[first : first + len(rows)])] = none
@@ -231,7 +230,7 @@ class ReducingSink(Sink):
         return self._figures(rows, int(one_less))
 
     def _kept(self, part: Any) -> Any:
-        """Move a part, a few numbers per row, to the device of the result."""
+        """Move a partial result to the device of the result."""
         if isinstance(part, tuple):
             return tuple(self._kept(one) for one in part)
         if self.home is None or not runtime.is_device_array(part):
@@ -240,10 +239,7 @@ class ReducingSink(Sink):
             return several.here(part)
 
     def _figures(self, rows: Any, less: int) -> Partial:
-        """Count, add and compare; ``less`` entries, of distance 0, do not count.
-
-        The results are on the host.
-        """
+        """Compute count, sum and maximum on the host, excluding ``less`` entries of distance 0."""
         count, total, _, most = row_figures(rows, self.threads)
         if total is None and self.reduction.kind not in UNADDED:
             if rows.dtype.kind == "i":
@@ -259,7 +255,7 @@ class ReducingSink(Sink):
         below = xp.empty((len(rows), len(self.reduction.edges)), dtype=np.int64)
         for i, edge in enumerate(self.reduction.edges):
             bound = edge
-            if integer:  # exact beyond 2**53 too
+            if integer:  # exact even beyond 2**53
                 low, high = int(np.iinfo(rows.dtype).min), int(none)
                 bound = high if edge >= high else max(math.ceil(max(edge, low)), low)
             below[:, i] = xp.count_nonzero(
@@ -290,7 +286,7 @@ class ReducingSink(Sink):
         return self._home(external_names(self.graph, vertices)), self._home(near)
 
     def _home(self, found: Any) -> Any:
-        """Return a result on the device for a graph of the device, else on the host."""
+        """Move the result to the device if the graph is on one, otherwise to the host."""
         if self.home is None or found.dtype == object:  # names
             return to_host(found)
         with runtime.on_device(self.home):
@@ -298,15 +294,15 @@ class ReducingSink(Sink):
 
 
 def _as_wide(parts: list[Any]) -> list[Any]:
-    """Return distances in the widest of their dtypes; unreached ones stay unreached."""
+    """Convert distances to the widest of their dtypes; unreached ones stay unreached."""
     wide = np.result_type(*(part.dtype for part in parts))
     return [widened(part, wide) for part in parts]
 
 
 def _joined(parts: list[Any]) -> Any:
-    """Return the rows of all parts, on the host if some are or if they come from several devices.
+    """Concatenate the rows of all parts, on their device if they are all on the same one.
 
-    Copies to the host are made part by part, so that signals are handled between them.
+    Otherwise they are copied to the host part by part, so that signals are handled in between.
     """
     if len({int(part.device.id) if is_device_array(part) else -1 for part in parts}) > 1:
         parts = [to_host(part) for part in parts]
@@ -323,13 +319,13 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def _comparable(rows: Any) -> Any:
-    """Return rows whose denormal entries CuPy's kernels compare by their values."""
+    """Return rows in a form in which CuPy's kernels compare denormal entries correctly."""
     narrow = rows.dtype == np.float32 and is_device_array(rows)
     return as_dtype(rows, np.float64) if narrow else rows
 
 
 def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
-    """Return the sums of the reached entries, float64; the same bits on every device."""
+    """Return the float64 sums of the reached entries, with the same bits on every device."""
     some = as_dtype(xp.where(reached, rows, rows.dtype.type(0)), np.float64)
     width = rows.shape[1]
     while width > 1:
@@ -340,7 +336,7 @@ def _sums_by_halves(xp: Any, rows: Any, reached: Any) -> Any:
 
 
 def nearest_columns(rows: Any, names: Any, k: int) -> Partial:
-    """Return the k least entries of each row in order, the first of equal ones first."""
+    """Return the k least entries of each row in order, equal ones in order of column."""
     xp, none = module_of(rows), unreached_value(np.dtype(rows.dtype))
     count, width = rows.shape
     found = min(k, width)

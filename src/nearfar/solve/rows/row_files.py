@@ -1,4 +1,4 @@
-"""File formats of rows, written block by block: an .npy file, a .zarr folder, a .parquet folder.
+"""File formats for rows written block by block: an .npy file, a .zarr or a .parquet folder.
 
 :mod:`nearfar.solve.rows.files` records which blocks are complete.
 """
@@ -19,7 +19,7 @@ from nearfar.system.output import naming, replacing
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names of the files in a folder survive a loss of power."""
+    """Flush the directory entries of a folder, so that they survive a loss of power."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -28,7 +28,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _reserve(path: Path) -> None:
-    """Allocate a mapped file's disk space: writing to a map on a full disk kills the process."""
+    """Allocate the disk space of a mapped file, since writing to a map on a full disk crashes."""
     if not hasattr(os, "posix_fallocate"):
         return
     with path.open("r+b") as file:
@@ -36,7 +36,7 @@ def _reserve(path: Path) -> None:
             os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
         except OSError as error:
             if error.errno in (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP):
-                return  # this file system does not support it
+                return  # the file system does not support it
             raise OSError(
                 error.errno,
                 f"{error.strerror}: {path.stat().st_size:,} bytes needed",
@@ -45,7 +45,7 @@ def _reserve(path: Path) -> None:
 
 
 class RowForm(Protocol):
-    """Format of rows on disk; a block is complete once :meth:`write` has returned."""
+    """Protocol of a file format for rows; a block is complete when :meth:`write` returns."""
 
     def open(self, fresh: bool) -> None:
         """Create the data, or open the existing data."""
@@ -80,9 +80,11 @@ class NpyRows:
             raise ValueError("another matrix")
 
     def _create(self) -> None:
-        """Create the file, which takes its name only once its disk space is allocated."""
+        """Create the file under its name only once its disk space is allocated."""
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.realpath(self.path))  # so that both need not fit on the disk
+            os.unlink(
+                os.path.realpath(self.path)
+            )  # so that old and new file need not fit on the disk
         with replacing(self.path, sole=True) as place:
             if self.shape[0] * self.shape[1] == 0:
                 self.map = np.empty(self.shape, self.dtype)
@@ -143,7 +145,7 @@ class ZarrRows:
         )
 
     def join(self) -> None:
-        """Open the existing array, of which other processes may write other blocks."""
+        """Open the existing array, whose other blocks other processes may write."""
         self.array = self.zarr.open(str(self.path), mode="r+")
         if self.array.shape != self.shape or self.array.dtype != self.dtype:
             raise ValueError("another matrix")
@@ -169,9 +171,9 @@ class ZarrRows:
 
 
 class ParquetRows:
-    """Rows in a folder with one file per block, each with its source's name and its distances.
+    """Rows in a folder with one file per block, each row with the source's name and distances.
 
-    With ``columns``, their names, each distance has a separate column and NaN is a missing value.
+    With the names ``columns``, each distance has its own column, and NaN is a missing value.
     """
 
     def __init__(
@@ -200,7 +202,7 @@ class ParquetRows:
         """Create the folder, or open the existing one."""
         self.path.mkdir(exist_ok=True)
         own = set() if fresh else {self._file(number).name for number in range(self.n_blocks)}
-        for name in ("block-*.parquet", ".tmp.block-*.parquet"):  # left by a killed run
+        for name in ("block-*.parquet", ".tmp.block-*.parquet"):  # files of a killed run
             for old in self.path.glob(name):
                 if old.name not in own:
                     old.unlink()
@@ -252,13 +254,14 @@ def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[Any], NDArray[Any
     Returns
     -------
     sources : array, shape (k,)
-        External names; objects where they are texts.
+        External names; an object array if they are strings.
     distances : array, shape (k, columns)
+        Distances from each source.
 
     Raises
     ------
     GraphFormatError
-        If the folder holds no such files, or a damaged one.
+        If the folder contains no such files, or a damaged one.
     """
     import pyarrow.parquet
 

@@ -1,6 +1,6 @@
-"""Sinks of the rows of a run: an array on the host or on a device, or a sparse matrix.
+"""Sinks for the rows of a run: an array on the host or on a device, or a sparse matrix.
 
-:mod:`nearfar.solve.rows.reductions` has sinks that reduce rows,
+:mod:`nearfar.solve.rows.reductions` has the sinks that reduce rows, and
 :mod:`nearfar.solve.rows.files` those that write files.
 """
 
@@ -21,15 +21,15 @@ from nearfar.system.memory import empty
 
 
 class Sink(ABC):
-    """Receiver of blocks of rows, each once, from threads of several devices in any order.
+    """Receiver of blocks of rows; each arrives once, in any order, from threads of any device.
 
     Attributes
     ----------
     on_device : bool
-        Whether it takes rows on the device, from a method that leaves them on the device.
+        Whether it accepts rows on the device, from methods that can leave them there.
     in_order : bool
-        Whether it takes the rows of all the caller's sources in their order, repeated ones
-        included; else those of distinct sources.
+        Whether it receives the rows of all given sources in order, including repeated ones, instead
+        of those of distinct sources.
     """
 
     on_device = in_order = False
@@ -43,27 +43,27 @@ class Sink(ABC):
         return False
 
     def memory(self, first: int, count: int) -> Any:
-        """Return memory for the solver to write rows ``first`` to ``first + count`` to, or None."""
+        """Return memory for rows ``first`` to ``first + count``, or None."""
         return None
 
     @abstractmethod
     def put(self, number: int, first: int, rows: Any) -> None:
-        """Take a solved block."""
+        """Store a solved block."""
 
     @abstractmethod
     def finish(self) -> Any:
         """Return the result of the rows."""
 
     def close(self) -> None:
-        """Release the resources that the sink holds besides the result, also after an error."""
+        """Release all resources other than the result; also called after an error."""
         return
 
 
 class DeviceArraySink(Sink):
-    """Sink with a new array on the device, or the caller's; nothing is copied to the host.
+    """Sink with an array on the device, new or the caller's; nothing is copied to the host.
 
-    With ``shared`` several devices solve rows. Devices other than that of the array write to it
-    through their link, or their rows are copied.
+    With ``shared`` several devices solve rows. The other devices write to the array through peer
+    access, or their rows are copied.
     """
 
     on_device = True
@@ -74,21 +74,21 @@ class DeviceArraySink(Sink):
         self._one_at_a_time = threading.Lock()
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Check the caller's array, or allocate one that several devices write to."""
+        """Check the caller's array, or allocate one if several devices write to it."""
         if self.given is not None:
             _check_out(self.given, shape, dtype)
         elif self.shared:
             self.array = runtime.cupy().empty(shape, dtype)
 
     def memory(self, first: int, count: int) -> Any:
-        """Return the rows themselves, if they are contiguous and accessible from the device."""
+        """Return the rows of the array, if they are contiguous and accessible from the device."""
         if self.array is None or not several.open_way(runtime.device().ordinal, self.home):
             return None
         part = self.array[first : first + count]
         return part if part.flags.c_contiguous else None
 
     def put(self, number: int, first: int, rows: Any) -> None:
-        """Take the rows without a copy, or copy them to the array on its device."""
+        """Store the rows without a copy, or copy them to the array on its device."""
         if self.array is None:
             self.array = rows
             return
@@ -118,7 +118,7 @@ def _check_out(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None
 
 
 def _is_wider(rows: Any, array: Any, given: Any) -> bool:
-    """Return whether rows do not fit the dtype of an array, which must not be the caller's then."""
+    """Return whether rows are wider than an array; raise if the array is the caller's."""
     wider: bool = rows.dtype.itemsize > array.dtype.itemsize
     if wider and given is not None:
         raise DistanceOverflowError(
@@ -128,7 +128,7 @@ def _is_wider(rows: Any, array: Any, given: Any) -> bool:
 
 
 class ArraySink(Sink):
-    """Sink with a new array or the caller's, which ``threads`` write to."""
+    """Sink with an array on the host, new or the caller's, filled by ``threads``."""
 
     def __init__(self, given: Any = None, threads: int = 1) -> None:
         self.given, self.array, self.threads = given, given, threads
@@ -149,12 +149,12 @@ class ArraySink(Sink):
             )
 
     def memory(self, first: int, count: int) -> NDArray[Any] | None:
-        """Return the rows themselves, if they are contiguous."""
+        """Return the rows of the array, if they are contiguous."""
         part: NDArray[Any] = self.array[first : first + count]
         return part if part.flags.c_contiguous else None
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        """Copy rows that were not solved in place; widen the array to 64 bits when the rows are."""
+        """Copy rows that were not solved in place; widen the array to 64 bits if the rows are."""
         with self._one_at_a_time:
             self._put(first, rows)
 
@@ -175,28 +175,28 @@ class ArraySink(Sink):
 
 
 class CsrSink(Sink):
-    """Sink that keeps the reached pairs as a sparse matrix, zeros included."""
+    """Sink that stores the reached pairs as a sparse matrix, including zeros."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.blocks: dict[int, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
-        """Remember the shape."""
+        """Store the shape."""
         self.shape, self.dtype = shape, dtype
 
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        """Take the reached entries."""
+        """Store the reached entries."""
         reached = rows != unreached_value(rows.dtype)
         columns = np.nonzero(reached)[1].astype(np.int64)
         self.blocks[number] = np.count_nonzero(reached, axis=1), columns, rows[reached]
 
     def put_sparse(self, number: int, indptr: Any, columns: Any, distances: Any) -> None:
-        """Take a block whose rows a variant returned as sparse."""
+        """Store a block of rows that a variant returned in sparse form."""
         self.blocks[number] = np.diff(indptr), columns.astype(np.int64), distances
 
     def finish(self) -> Any:
-        """Return a ``scipy.sparse.csr_array``, each row in order of the column."""
+        """Return a ``scipy.sparse.csr_array`` with sorted columns."""
         from scipy.sparse import csr_array
 
         blocks = [self.blocks[number] for number in sorted(self.blocks)]

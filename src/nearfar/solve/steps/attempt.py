@@ -1,10 +1,10 @@
-"""Run a plan to the finished distances of some sources, with the steps that all variants share.
+"""Execution of a plan for some sources, up to their finished distances.
 
-One source and many take the same steps: run the variant, check that every sum fitted, mask
-distances beyond the limit or the last target, and repeat in 64 bits the rows in which a sum did not
-fit. Only the shape differs: one source gives a vector and may stop at its targets; many give a
-block of rows, and targets are its columns. A method for one source serves many by running source by
-source.
+The steps are the same for one source and for many: run the variant, check that every sum fits, mask
+distances beyond the limit or the last target, and repeat in 64 bits the rows in which a sum does
+not fit. Only the shape differs: one source yields a vector and may stop at its targets; many yield
+a block of rows, and targets are its columns. A method for one source can serve many by running
+source by source.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from nearfar.system.threads import on_threads
 class Solved:
     """Finished distances of some sources: a vector for one, a block of rows for many."""
 
-    plan: Plan  # the plan that produced them; later sources begin with it
+    plan: Plan  # plan that produced them, with which later sources begin
     distances: Any
-    predecessors: Any  # computed by the variant, or needed by the mask; else None
+    predecessors: Any  # from the variant, or computed for the mask; else None
     stats: dict[str, Any]
-    partials: Any  # of the reduction, as in :class:`nearfar.registry.Answer`
+    partials: Any  # partial results, as in :class:`nearfar.registry.Answer`
     lost: list[int]  # rows in which a distance may be missing because it does not fit
-    certain: bool  # as reported by the variant
+    certain: bool  # whether the lost rows are certainly wrong, as reported by the variant
     wide: tuple[int, ...] = ()  # rows that were repeated in 64 bits
 
 
 def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
-    """Answer some sources by a plan, or by the plans that replace it."""
+    """Solve some sources by a plan, or by the plans that replace it."""
     found = attempt(plan, rows, out)
     while isinstance(found, Plan):
         found = attempt(found, rows, out)
@@ -60,7 +60,7 @@ def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
 
 
 def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
-    """Run a plan; return its answer, or the plan to try instead, with the reason."""
+    """Run a plan; return its answer, or the plan to try instead."""
     graph, request = plan.graph, plan.request
     try:
         answer, saturated = _run(plan, rows, out)
@@ -69,7 +69,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
     except NegativeCycleError:
         if plan.method != "auto" or plan.by_source:
             raise
-        # Batch methods refuse any negative cycle, but a cycle only affects the rows that reach it.
+        # Batch methods refuse any negative cycle, but only rows that reach it are affected.
         return plan.searched("a negative cycle somewhere")
     found, before, stats = answer.distances, answer.predecessors, answer.stats
     last = None if request.targets is None else _last_target(plan, found)
@@ -78,7 +78,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
         if saturated is not True or plan.by_source:
             _refuse_lost(graph, [int(rows[i]) for i in lost])
         # Batch methods reserve some of the 64 bits; searches use all of them.
-        return plan.searched("sums near the end of 64 bits", device="cpu", threads=1)
+        return plan.searched("sums near the limit of 64 bits", device="cpu", threads=1)
     signed = plan.signed
     wanted = before is None and (plan.single or request.predecessors)
     if signed and wanted and request.limit is not None:
@@ -101,7 +101,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
 
 
 def _run(plan: Plan, rows: Any, out: Any) -> tuple[Answer, Any]:
-    """Run the variant; also return whether a sum saturated, or the rows in which one did."""
+    """Run the variant; return its answer, and whether or in which rows a sum saturated."""
     if plan.single:
         answer = _search(plan, rows[0])
     elif plan.by_source:
@@ -137,7 +137,7 @@ def _batch(plan: Plan, rows: Any, out: Any) -> Answer:
         out=out if out is not None and out.dtype == dtype else None,
         on_device=plan.keep,
         predecessors=request.predecessors,
-        devices=plan.devices,  # None while the caller cuts the rows
+        devices=plan.devices,  # None if the caller divides the rows
         reduction=None if plan.variant.reduces else plan.reduction,
     )
     answer = plan.variant.run(plan.graph, np.asarray(rows, np.int64), plan.settings, work)
@@ -161,7 +161,7 @@ def _source_by_source(plan: Plan, rows: Any, out: Any) -> tuple[Answer, list[int
         row = to_host(answer.distances)
         matrix[i] = row if columns is None else row[columns]
         if columns is not None and plan.signed:
-            # A column's path may lead over a vertex whose own distance does not fit.
+            # The path to a column may lead over a vertex whose distance does not fit.
             lost = bool(lost_rows(graph, [rows[i]], row, limit))
             answer.stats["saturated"] = answer.stats.get("saturated") or lost
         return answer.stats
@@ -176,7 +176,7 @@ def _source_by_source(plan: Plan, rows: Any, out: Any) -> tuple[Answer, list[int
 
 
 def add_counters(total: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
-    """Add a block's counters to those of a run."""
+    """Add the counters of a block to those of a run."""
     for name, value in stats.items():
         counts = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         add = counts and name not in ("lanes", "lane_bits")
@@ -188,8 +188,8 @@ def add_counters(total: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]
 
 
 def _last_target(plan: Plan, found: Any) -> Any:
-    """Return the distance of the farthest target, if a search may have stopped at it; else None."""
-    # A path of negative weights may visit vertices farther than its end: no search stops.
+    """Return the distance of the farthest target if a search may have stopped at it, or None."""
+    # With negative weights a path may visit vertices farther than its end: no search stops early.
     if not plan.single or plan.signed:
         return None
     farthest = entries(found, plan.request.targets).max()
@@ -198,20 +198,20 @@ def _last_target(plan: Plan, found: Any) -> Any:
 
 def _lost(plan: Plan, rows: Any, found: Any, saturated: Any, last: Any) -> list[int]:
     """Find the rows in which a distance of the answer may be missing because it does not fit."""
-    if plan.variant.unsafe or plan.variant is UNCHECKED:  # it checked for saturation itself
+    if plan.variant.unsafe or plan.variant is UNCHECKED:  # UNCHECKED checks for saturation itself
         return []
     if saturated:
         return list(range(len(rows))) if saturated is True else saturated
     if found.dtype != plan.graph.weight_dtype:
         return []  # the variant computes in 64 bits
     if last is not None:
-        return []  # the search stopped there: vertices that it did not settle prove nothing
+        return []  # the search stopped early: unsettled vertices are no evidence of saturation
     request = plan.request
     return lost_rows(plan.graph, rows, found, request.limit, plan.columns, threads=request.threads)
 
 
 def _refuse_lost(graph: Graph, sources: list[int]) -> None:
-    """Raise for sums that do not fit 64 bits; they may have hidden a negative cycle."""
+    """Raise for sums that do not fit 64 bits, or for a negative cycle that these hid."""
     for source in sources:
         refuse_reached_cycle(graph, source)
     raise DistanceOverflowError(
@@ -221,7 +221,7 @@ def _refuse_lost(graph: Graph, sources: list[int]) -> None:
 
 
 def _joined(found: Solved, wide: Solved) -> Solved:
-    """Take over the rows that were lost in 32 bits and reach more in 64, or are certainly wrong."""
+    """Replace lost rows by their 64-bit repetitions if these reach more or the loss is certain."""
     plan, lost = found.plan, found.lost
     before = found.distances.reshape(-1, found.distances.shape[-1])
     k, before = len(before), before[lost]
@@ -240,7 +240,7 @@ def _joined(found: Solved, wide: Solved) -> Solved:
         reason = f"{wide.plan.reason}; repeated in 64 bits because a 32-bit sum saturated"
         found.plan = wide.plan._replace(reason=reason)
     elif after.dtype.kind == "i" and after.dtype != plan.dtype:
-        found.plan = wide.plan  # later rows skip the attempt in 32 bits
+        found.plan = wide.plan  # later rows begin in 64 bits
     if len(found.wide) == k:
         found.distances, found.predecessors = wide.distances, wide.predecessors
         return found

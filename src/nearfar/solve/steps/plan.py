@@ -1,4 +1,4 @@
-"""Plans of a solve as values: the graph in one width, a variant and its options.
+"""Plans of a solve as immutable values: the graph in one dtype, a variant and its options.
 
 An attempt that cannot answer returns the plan to try next, with the reason.
 """
@@ -33,26 +33,26 @@ from nearfar.solve.matrix.fresh import UNCHECKED, MatrixGraph, takes
 
 
 class Plan(NamedTuple):
-    """Graph, variant and options by which a request is solved."""
+    """Graph, variant and options for solving a request."""
 
-    graph: Graph  # with weights of the dtype of the computation
+    graph: Graph  # graph with weights in the dtype of the computation
     request: Request
-    method: str  # as the caller named it
-    options: dict[str, Any]  # of the variant, as the caller gave them
+    method: str  # method named by the caller
+    options: dict[str, Any]  # options given by the caller
     allow_unsafe: bool
     devices: Sequence[int] | None  # devices over which the variant shares the rows of a block
-    single: bool  # one source: a vector, which may end at its targets
-    columns: NDArray[np.int64] | None  # targets of many sources; None for every vertex
+    single: bool  # whether the request has one source; its search may stop at the targets
+    columns: NDArray[np.int64] | None  # targets of many sources; None means every vertex
     dtype: np.dtype[Any]  # dtype of the answer, if every distance in it fits
     variant: Variant
-    reason: str  # reason for this variant, in words
-    settings: Any  # the options as the variant takes them
-    keep: bool = False  # rows stay on the device
-    reduction: RowReduction | None = None  # columns kept of each row
+    reason: str  # reason for the choice of the variant
+    settings: Any  # options object of the variant
+    keep: bool = False  # whether rows stay on the device
+    reduction: RowReduction | None = None  # quantity kept of each row
 
     @property
     def by_source(self) -> bool:
-        """Whether the variant is for a single source; several are then solved one by one."""
+        """Whether the variant is for a single source, so that several are solved one by one."""
         return "sssp" in self.variant.problems
 
     @property
@@ -62,11 +62,11 @@ class Plan(NamedTuple):
 
     @property
     def signed(self) -> bool:
-        """Whether a further edge can shorten a path."""
+        """Whether an additional edge can shorten a path."""
         return self.variant.weights == "any" and self.graph.n_negative > 0
 
     def scratch_bytes(self) -> int:
-        """Return an upper bound of the bytes that the variant takes besides the rows."""
+        """Return an upper bound on the bytes that the variant needs in addition to the rows."""
         return self.variant.scratch_bytes(self.graph, self.request)
 
     def using(self, variant: Variant, reason: str, options: dict[str, Any] | None = None) -> Plan:
@@ -80,13 +80,13 @@ class Plan(NamedTuple):
         return self._replace(graph=widest(self.graph))
 
     def searched(self, why: str, **request: Any) -> Plan:
-        """Return a plan that searches source by source, because of ``why``, in words."""
+        """Return a plan that searches source by source, with ``why`` as the reason."""
         single = replace(self.request, problem="sssp", **request)
         chosen, reason = select(self.graph, single, "auto")
         return self.using(chosen, f"{self.reason}; {why}: {reason}", {})
 
     def without(self, declined: Declined) -> Plan:
-        """Return a plan with the variant that is chosen after this one declined."""
+        """Return a plan with another variant, after the current one declined."""
         if self.method != "auto":
             raise VariantUnavailable(f"{self.variant.id}: {declined}") from declined
         if isinstance(self.graph, MatrixGraph):
@@ -94,7 +94,7 @@ class Plan(NamedTuple):
         return self.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
 
     def within(self, memory: int) -> Plan:
-        """Return a plan whose variant and number of workers need at most half of some memory."""
+        """Return a plan whose variant and number of workers need at most half of the memory."""
         plan = self
         if plan.variant.device != "cpu" or is_prepared(plan.graph):
             return plan
@@ -105,7 +105,7 @@ class Plan(NamedTuple):
                     break
         while plan.request.threads > 1 and plan.scratch_bytes() > memory // 2:
             request = replace(plan.request, threads=plan.request.threads // 2)
-            reason = f"{plan.reason}; more than {request.threads} workers have no room"
+            reason = f"{plan.reason}; memory suffices for {request.threads} workers"
             plan = plan._replace(request=request, reason=reason)
         return plan
 
@@ -119,7 +119,7 @@ def first_plan(
     allow_unsafe: bool = False,
     devices: Sequence[int] | None = None,
 ) -> Plan:
-    """Make the plan that a request begins with."""
+    """Return the initial plan of a request."""
     bare = isinstance(graph, MatrixGraph) and method == "auto" and not options
     if bare and takes(graph, request):
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
@@ -144,14 +144,14 @@ def first_plan(
 
 
 def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> tuple[Variant, str]:
-    """Choose a variant for the request, for a batch possibly one for a single source."""
+    """Choose a variant for the request; for a batch it may be one for a single source."""
     if request.problem == "sssp":
         return select(graph, request, method, allow_unsafe=allow_unsafe)
     try:
         return select(graph, request, method)
     except (VariantUnavailable, NegativeWeightError):
         single = replace(request, problem="sssp")
-        if method == "auto":  # methods for batches have less than the whole range for sums
+        if method == "auto":  # batch methods use less than the whole range for sums
             searches = ranking.cheapest(graph, single) is not None
         else:
             searches = any("sssp" in v.problems for v in find(method, request.device))
@@ -163,7 +163,7 @@ def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> 
 def select(
     graph: Graph, request: Request, method: str, *, allow_unsafe: bool = False
 ) -> tuple[Variant, str]:
-    """Return the named variant, or the one that ranks first, and the reason in words."""
+    """Return the named variant or the one that ranks first, and the reason."""
     if method == "auto":
         return ranking.best(graph, request)
     if is_family(method):
@@ -175,7 +175,7 @@ def select(
     for candidate in find(method, request.device, allow_unsafe=allow_unsafe):
         answer = candidate.can_run(graph, request)
         if answer is True:
-            return candidate, "asked for by name"
+            return candidate, "requested by name"
         if (
             candidate.weights == "nonnegative"
             and graph.n_negative

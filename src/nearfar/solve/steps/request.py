@@ -1,4 +1,4 @@
-"""Check the arguments of a call and make a Request of them."""
+"""Check of the arguments of a call, and construction of a Request."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from nearfar.solve.matrix.fresh import fresh_matrix
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
 
-_SAMPLED = 8  # sources that are sampled for how far a limit or targets reach
+_SAMPLED = 8  # sources sampled to estimate how early searches stop
 
 
 def as_graph(graph: GraphLike, weight: Any = "weight") -> Graph:
     """Return a Graph from a Graph, a SciPy sparse matrix or a NetworkX graph."""
     if isinstance(weight, str) and weight == "weight":
         if isinstance(graph, Graph):
-            return graph  # one query takes as long as a small search
+            return graph  # fast path, since a query takes only microseconds
         if hasattr(graph, "tocsr"):
             return _fresh(graph) or Graph.from_scipy(graph)
     return Graph.from_any(graph, weight)
 
 
 def as_graph_or_turns(graph: GraphLike, weight: Any = "weight") -> Graph | TurnGraph:
-    """Return a graph as :func:`as_graph` does; a graph with turns is returned unchanged."""
+    """Return a graph as :func:`as_graph` does, and a graph with turns unchanged."""
     return graph if isinstance(graph, TurnGraph) else as_graph(graph, weight)
 
 
 def _fresh(matrix: Any) -> Graph | None:
-    """Return a graph over a CSR matrix that is validated later, if its dtypes are usual ones."""
+    """Return a graph over a CSR matrix that is validated later, if its dtypes allow this."""
     shape = matrix.shape
     if getattr(matrix, "format", "") != "csr" or len(shape) != 2 or shape[0] != shape[1]:
         return None
@@ -46,7 +46,7 @@ def _fresh(matrix: Any) -> Graph | None:
 
 
 def check_stats(stats: Any, progress: Any = None) -> None:
-    """Empty the dict of statistics; refuse arguments that cannot be filled or called."""
+    """Clear the dict of statistics; refuse arguments that cannot be filled or called."""
     if stats is not None and not isinstance(stats, dict):
         raise OptionError(f"{keyword('stats')} is {quoted(stats)}: give a dict to fill, or None")
     if stats:
@@ -56,19 +56,17 @@ def check_stats(stats: Any, progress: Any = None) -> None:
 
 
 def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
-    """Return target indices, or None when no early stop is asked for."""
+    """Return target indices, or None if no targets are given."""
     if targets is None:
         return None
     found = vertex_indices(graph, targets, "target")
     if not len(found):
-        raise OptionError(
-            f"{keyword('targets')} is empty: name at least one vertex, or leave it out"
-        )
+        raise OptionError(f"{keyword('targets')} is empty: name at least one vertex, or omit it")
     return found if len(found) == 1 else np.unique(found)
 
 
 def vertex_indices(graph: Graph | TurnGraph, vertices: Any, what: str) -> NDArray[np.int64]:
-    """Return the indices of a vertex, or of those in any sequence, set, array or iterator."""
+    """Return the indices of one vertex, or of all in a sequence, set, array or iterator."""
     if runtime.is_device_array(vertices):
         vertices = runtime.download(vertices)
     if isinstance(vertices, np.ndarray):
@@ -93,19 +91,19 @@ def make_request(
     reduced: bool = False,
     sparse: bool = False,
 ) -> Request:
-    """Return the checked request; sources and targets are vertex indices already.
+    """Check the arguments and return the request; sources and targets are vertex indices.
 
-    ``once`` says that the graph was made for this request only, ``reduced`` that only a few
-    numbers of each row are kept, ``sparse`` that only reached entries are.
+    ``once``: the graph was built for this request only. ``reduced``: only a few numbers of each row
+    are kept. ``sparse``: only the reached entries of each row are kept.
 
-    The answer is on the device of the arrays: ``"auto"`` is ``"cuda"`` for a graph or an ``out``
-    on a device, unless the method has no CUDA form.
+    The answer is on the device of the arrays: ``"auto"`` means ``"cuda"`` for a graph or an ``out``
+    on a device, unless the method has no CUDA variant.
     """
     device = canonical_device(device)
     if not isinstance(method, str):
         raise OptionError(
-            f"{keyword('method')} is {quoted(method)}: give a name, `nearfar methods` lists them "
-            "all"
+            f"{keyword('method')} is {quoted(method)}: give a name; `nearfar methods` lists all "
+            "names"
         )
     there = out is not None and runtime.is_device_array(out)
     if device == "auto" and (there or (graph.on_device and _has_device_form(method))):
@@ -131,7 +129,7 @@ def make_request(
 
 
 def _sample(sources: Any, whole: bool) -> tuple[int, ...]:
-    """Return a sample of many sources, or any vertex where whole rows are solved."""
+    """Return a sample of many sources, or any vertex if whole rows are solved."""
     if whole or not len(sources):
         return (0,)
     step = -(-len(sources) // min(_SAMPLED, 2 + len(sources) // 32))

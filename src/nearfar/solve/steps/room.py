@@ -1,4 +1,4 @@
-"""Fit a run of many sources into memory: its blocks of rows, and their sink."""
+"""Memory of a run of many sources: the size of its blocks of rows, and their sink."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from nearfar.solve.steps.run import Run
 from nearfar.system.devices import runtime
 from nearfar.system.memory import free_memory
 
-_ALWAYS_FREE = 1 << 24  # bytes
-_REDUCED = 1 << 18  # rows of a block whose rows are not materialised
-# : Options that make a matrix smaller, in Python and on the command line.
+_ALWAYS_FREE = 1 << 24  # bytes that are assumed to be free
+_REDUCED = 1 << 18  # rows per block if rows are not materialised
+#: Options that make a matrix smaller, in Python and on the command line.
 _LESS = (
     f"use {keyword('out', 'name.npy')} (or .zarr, .parquet), {keyword('reduce', ...)}, or fewer "
     "sources or targets"
@@ -46,7 +46,7 @@ def packed_edges(run: Run, memory: int, folder: str | None) -> str | None:
 def sink_of(
     run: Run, out: Any, reduce: Any, memory: int | None, block: int | None, predecessors: bool
 ) -> Sink:
-    """Return the sink of the rows, after checking that everything fits into memory.
+    """Return the sink of the rows, after checking that everything fits in memory.
 
     This also sets the number of rows that the run solves at a time. The arguments are those of
     :func:`nearfar.distances`.
@@ -54,13 +54,13 @@ def sink_of(
     reduction = None if reduce is None else Reduction.parse(reduce)
     _check_out(run, out, reduction)
     stay = run.plan.on_device and (run.graph.on_device or runtime.is_device_array(out))
-    own = out is None and reduction is None  # a matrix of its own
+    own = out is None and reduction is None  # the run allocates the matrix
     if own and stay:
-        beside = run.graph.index_dtype.itemsize if predecessors else 0
-        runtime.require_memory(_matrix_bytes(run, beside), _LESS)
+        extra = run.graph.index_dtype.itemsize if predecessors else 0
+        runtime.require_memory(_matrix_bytes(run, extra), _LESS)
     held = _matrix_bytes(run, 8 if predecessors else 0) if own and not stay else 0
     kept, less = (0, "") if reduction is None else _result_memory(run, reduction)
-    # Rows that are solved in place take no further memory, however many.
+    # Rows solved in place take no further memory, whatever their number.
     whole = own or runtime.is_device_array(out) or _in_place(out, run)
     scratch = run.plan.scratch_bytes()
     must_look = not whole and (reduction is None or not run.plan.on_device)
@@ -101,16 +101,16 @@ def _check_out(run: Run, out: Any, reduction: Reduction | None) -> None:
         )
 
 
-def _matrix_bytes(run: Run, beside: int) -> int:
-    """Return the bytes of all rows, with ``beside`` additional bytes per entry."""
+def _matrix_bytes(run: Run, extra: int) -> int:
+    """Return the bytes of all rows, with ``extra`` additional bytes per entry."""
     k, width = run.shape
-    return k * width * (run.graph.weight_dtype.itemsize + beside)
+    return k * width * (run.graph.weight_dtype.itemsize + extra)
 
 
 def _result_memory(run: Run, reduction: Reduction) -> tuple[int, str]:
-    """Return the bytes of a reduction's blocks and result, and remedies."""
+    """Return the bytes of a reduction's blocks and result, and the advice if they do not fit."""
     width, kept = run.shape[1], 2 * result_bytes(reduction, run.shape[0])
-    less = f"what reduce keeps takes {size_text(kept)}: use fewer sources"
+    less = f"the reduced rows take {size_text(kept)}: use fewer sources"
     if reduction.kind == "nearest":
         most = f"nearest:{width} (a row has no more columns)"
         less += f", or {most if reduction.k > width > 0 else 'a smaller k'}"
@@ -126,12 +126,11 @@ def _room(
     *,
     must_look: bool,
 ) -> int:
-    """Return the bytes of main memory that are free for the run, after checking that they suffice.
+    """Return the main memory that is free for the run in bytes, after checking that it suffices.
 
-    The run needs memory for a matrix that it holds, for ``reduced`` results and for scratch.
-
-    Asking for the free memory takes as long as a small run, so a small run skips it, unless the
-    blocks depend on it.
+    The run needs memory for its matrix, for ``reduced`` results and for scratch. Reading the amount
+    of free memory takes as long as a small run, so small runs skip it unless their blocks depend on
+    it.
     """
     kept, less = reduced
     needed = held + kept + scratch
@@ -144,14 +143,14 @@ def _room(
         raise OutOfMemoryError(needed, free, less)
     if held >= scratch:
         size = size_text(_matrix_bytes(run, 0))
-        raise OutOfMemoryError(needed, free, f"the matrix alone takes {size}: {_LESS}")
+        raise OutOfMemoryError(needed, free, f"the matrix takes {size}: {_LESS}")
     more = "fewer threads" if memory is None else f"fewer threads, or a greater {keyword('memory')}"
-    takes = f"{run.plan.variant.id} takes {size_text(scratch)} besides its rows"
+    takes = f"{run.plan.variant.id} needs {size_text(scratch)} in addition to its rows"
     raise OutOfMemoryError(needed, free, f"{takes}: use {more}")
 
 
 def _in_place(out: Any, run: Run) -> bool:
-    """Return whether rows can be solved in ``out``, an array in memory that maps no file."""
+    """Return whether rows can be solved in ``out``, an array that is not mapped to a file."""
     return (
         type(out) is np.ndarray
         and out.flags.c_contiguous
@@ -161,19 +160,20 @@ def _in_place(out: Any, run: Run) -> bool:
 
 
 def _in_one_block(run: Run, on_device: bool) -> bool:
-    """Return whether all rows are one block: on one device, or by a variant that shares it."""
+    """Return whether all rows are one block, on one device or shared by the variant."""
     return run.devices is None or run.shares_itself(on_device)
 
 
 def _share(run: Run) -> int:
-    """Return the rows of one of the devices, if all get equal numbers."""
+    """Return the number of rows per device if they are divided equally."""
     return -(-max(len(run.rows), 1) // len(run.devices or (0,)))
 
 
 def _fitting(run: Run, room: int) -> int:
-    """Return the number of rows of a block that fits into memory.
+    """Return the number of rows per block that fits in memory.
 
-    Progress and resumable files count by blocks, so a block takes seconds, with rows for all cores.
+    Progress and resumable files advance by blocks, so a block should take seconds and have rows for
+    all cores.
     """
     row = run.shape[1] * run.graph.weight_dtype.itemsize
     held_at_most = min(max(2**28, 64 * run.plan.request.threads * row), 2**30)
@@ -183,11 +183,11 @@ def _fitting(run: Run, room: int) -> int:
 def _cut_reduced(
     run: Run, reduction: Reduction, room: int, kept: tuple[int, str], block: int | None, stay: bool
 ) -> None:
-    """Set the numbers of rows that are solved at a time and that are reduced at a time."""
+    """Set the number of rows solved at a time, and the number reduced at a time."""
     share, fitting = _share(run), _fitting(run, room)
     if run.plan.on_device:
         runtime.require_memory(*kept)
-        # Rows of a block are on the device, twice where they are widened, with reduction scratch.
+        # The device holds the rows of a block, a widened copy, and the scratch of the reduction.
         row = run.shape[1] * run.graph.weight_dtype.itemsize
         fitting = int(runtime.memory()[0] // 4 // max(row, 1))
         if not run.plan.variant.reduces:
@@ -196,12 +196,12 @@ def _cut_reduced(
             share = k if whole else _even(k, max(fitting, 1), run.devices)
     run.block = run.rows_at_once = block or max(1, min(fitting, share))
     if run.plan.variant.reduces:
-        # A few numbers per row; whole rows only if they must be materialised.
+        # Only a few numbers per row, unless whole rows must be materialised.
         run.block = block or max(1, -(-share // max(1, -(-share // _REDUCED))))
 
 
 def _even(k: int, most: int, devices: Sequence[int] | None) -> int:
-    """Return the rows per block that give all devices equally many blocks of one size."""
+    """Return rows per block such that all devices get equally many blocks of equal size."""
     count = 1 if devices is None else len(devices)
     blocks = max(1, -(-k // most))
     return -(-k // (-(-blocks // count) * count))

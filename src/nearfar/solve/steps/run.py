@@ -1,7 +1,7 @@
-"""Run a planned request block by block into a sink.
+"""Execution of a planned request, block by block into a sink.
 
-:mod:`nearfar.solve.steps.attempt` answers the sources of a block; this module distributes blocks
-over devices, reduces them where rows are not wanted, and joins them with their predecessors.
+:mod:`nearfar.solve.steps.attempt` solves the sources of a block; this module distributes blocks
+over devices, reduces them if rows are not requested, and adds predecessors.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from nearfar.system.devices.arrays import as_dtype, module_of, to_host, upload
 
 
 class Run:
-    """Run of many sources in blocks; each block begins with the plan that the last ended with."""
+    """Run of many sources in blocks; each block begins with the final plan of the previous one."""
 
     def __init__(
         self, plan: Plan, rows: NDArray[np.int64], places: NDArray[np.int64] | None = None
     ) -> None:
         self.plan, self.graph, self.rows, self.columns = plan, plan.graph, rows, plan.columns
-        self.devices = plan.devices  # that share the rows; None for the current one
+        self.devices = plan.devices  # devices that share the rows; None means the current one
         self.places = places  # position of the source of each row, if sources are repeated
         self.block = max(len(rows), 1)  # rows solved at a time
-        self.rows_at_once = self.block  # of a block that is reduced where rows must be materialised
+        self.rows_at_once = self.block  # rows materialised at a time to reduce a block
         self.stats: dict[str, Any] = {}
-        self._wide_rows: list[int] = []  # solved in 64 bits
-        self._trees: dict[int, Any] = {}  # of each block, None where they are left to the pass
+        self._wide_rows: list[int] = []  # rows solved in 64 bits
+        self._trees: dict[int, Any] = {}  # predecessors by block; None if the pass computes them
 
     @property
     def limit(self) -> Any:
@@ -48,7 +48,7 @@ class Run:
 
     @property
     def further(self) -> dict[str, Any]:
-        """Further values that the rows depend on: none."""
+        """Further values on which the rows depend, of which there are none."""
         return {}
 
     @property
@@ -58,12 +58,12 @@ class Run:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the answer."""
+        """Numbers of rows and columns of the answer."""
         width = self.graph.n_vertices if self.columns is None else len(self.columns)
         return len(self.rows if self.places is None else self.places), width
 
     def into(self, sink: Sink, progress: Callable[[float, float], None] | None = None) -> Any:
-        """Run block by block into the sink, and return its result for the distinct sources."""
+        """Run block by block into the sink, and return the result for the distinct sources."""
         keep = sink.on_device and self.plan.on_device
         reduction = sink.reduction if isinstance(sink, ReducingSink) else None
         if keep or reduction is not None:
@@ -71,7 +71,7 @@ class Run:
         try:
             sink.start(self.shape, self.plan.dtype)
             count = len(self.rows)
-            # start may have changed the block
+            # Computed here, since ``start`` may change the block size.
             blocks = list(enumerate(range(0, max(count, 1), self.block)))
             waiting = [block for block in blocks if not sink.has(block[0])]
             before = len(blocks) - len(waiting)
@@ -81,7 +81,7 @@ class Run:
                     progress(min((before + done) * self.block, count), count)
 
             if waiting and progress is not None:
-                report(0)  # the pace is measured from this row on
+                report(0)  # progress is measured from this row on
             if self.devices is not None and isinstance(sink, ReducingSink):
                 waiting = self._reduced_together(self.devices, sink, waiting, report)
             if self.devices is None or (len(blocks) == 1 and self.shares_itself(self.plan.keep)):
@@ -97,13 +97,13 @@ class Run:
             sink.close()
 
     def shares_itself(self, keep: bool) -> bool:
-        """Return whether the variant, not this class, shares one block of rows over the devices."""
+        """Return whether the variant, and not this class, divides a block over the devices."""
         if ("device" if keep else "host") not in self.plan.variant.devices or self.devices is None:
             return False
         return not keep or several.joined(self.devices)
 
     def _solve(self, first: int, rows: Any, out: Any = None) -> Solved:
-        """Solve some rows of a block, from the given one on, and take over plan and counters."""
+        """Solve some rows of a block from the given one on; adopt their plan and counters."""
         found = solve(self.plan, rows, out)
         self.plan = found.plan
         self._count(found.stats)
@@ -137,7 +137,7 @@ class Run:
         sink.put(number, first, rows if places is None else repeat_rows(rows, places))
 
     def _exact_limit(self) -> bool:
-        """Return whether searches apply the limit exactly: theirs is a float64, which rounds up."""
+        """Return whether searches apply the limit exactly, which they read as a float64."""
         integers = self.graph.weight_dtype.kind == "i"
         return self.limit is None or not integers or self.limit < 2**53
 
@@ -148,9 +148,9 @@ class Run:
         blocks: list[tuple[int, int]],
         progress: Callable[[int], None],
     ) -> list[tuple[int, int]]:
-        """Reduce blocks by a variant that shares them over devices; return the others.
+        """Reduce blocks by a variant that divides them over devices; return the remaining blocks.
 
-        The variant is given one block per device at a time.
+        The variant receives one block per device at a time.
         """
         count = len(devices)
         for done in range(0, len(blocks), count):
@@ -169,11 +169,11 @@ class Run:
         blocks: Sequence[tuple[int, int]],
         progress: Callable[[int], None],
     ) -> None:
-        """Solve blocks on all devices, one thread per device, and hand them to the sink."""
+        """Solve blocks on all devices, with one thread per device, and put them into the sink."""
         parts: list[Run] = []
 
         def begin() -> Callable[[tuple[int, int]], None]:
-            part = copy.copy(self)  # has counters of its own, and may have to change the variant
+            part = copy.copy(self)  # separate counters and plan per device
             part.plan = self.plan._replace(devices=None)
             part.devices, part.stats, part._wide_rows = None, {}, []
             parts.append(part)
@@ -198,7 +198,7 @@ class Run:
         sink.keep(number, partials)
 
     def _partials_alone(self, rows: Any) -> list[Partial] | None:
-        """Reduce a block without materialising its rows, where the variant can."""
+        """Reduce a block without materialising its rows, or return None if this is impossible."""
         plan = self.plan
         if not plan.variant.reduces or plan.graph is not self.graph:
             return None
@@ -216,15 +216,15 @@ class Run:
         try:
             answer = plan.variant.run(self.graph, sources, plan.settings, work)
         except Declined:
-            return None  # as it will for rows
+            return None  # solving the rows declines again, and then chooses another variant
         if answer.partials is not None:
             self._count({**answer.stats, "rows_never_made": len(sources)})
         return answer.partials
 
     def predecessors(self, matrix: Any) -> Any:
-        """Return predecessors on the device of the rows: the variant's own, or by a pass per row.
+        """Return predecessors on the device of the rows, from the variant or by a pass per row.
 
-        The pass finds tight edges, as for a single source. A variant of a device does it on the
+        The pass finds tight edges, as for a single source. After a CUDA variant it runs on the
         device, so a matrix on the host is copied to the device and back block by block.
         """
         matrix, xp = matrix[: len(self.rows)], module_of(matrix)
@@ -237,7 +237,7 @@ class Run:
         if matrix.dtype == narrow or matrix.dtype.kind == "i":
             solved = graph if matrix.dtype == narrow else graph.astype(matrix.dtype)
             return self._pass(solved, rows, matrix)
-        # Sums of floats are tight in the dtype of their computation.
+        # Float sums are tight only in the dtype of their computation.
         found = xp.empty(matrix.shape, dtype=graph.index_dtype)
         wide = np.zeros(len(rows), dtype=bool)
         wide[self._wide_rows] = True
@@ -249,7 +249,7 @@ class Run:
         return found
 
     def _pass(self, graph: Graph, rows: Any, matrix: Any) -> Any:
-        """Return predecessors by the pass over tight edges, for rows of the weights' dtype."""
+        """Return predecessors by the pass over tight edges, for rows in the weights' dtype."""
         plan = self.plan
         return tight_predecessors(
             graph,

@@ -1,9 +1,8 @@
-"""Detect sums that did not fit the dtype of the weights.
+"""Detection of sums that do not fit the dtype of the weights.
 
-Variants add with saturation: a sum beyond the dtype becomes "unreached". The rule is that an
-answer has the dtype of the weights if every distance in it fits, and 64 bits
-otherwise, whatever the method; distances beyond the limit or the last target are not in the
-answer and prove nothing.
+Variants add with saturation: a sum beyond the dtype's range becomes "unreached". With every method,
+an answer has the dtype of the weights if all of its distances fit, and 64 bits otherwise. Distances
+beyond the limit or the last target are not part of the answer and are ignored.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ def lost_rows(
 ) -> list[int]:
     """Return the rows in which a distance within the limit may be missing because it does not fit.
 
-    For whole rows without negative weights and for 64 bits the answer is exact; otherwise it may
-    contain rows without a loss, which a repetition in 64 bits decides.
+    The result is exact for whole rows without negative weights and for 64 bits. Otherwise it may
+    include rows without a loss, which a repetition in 64 bits reveals.
     """
     if found.size == 0 or not may_saturate(graph):
         return []
@@ -63,14 +62,14 @@ def lost_rows(
 
 
 def below(rows: Any) -> Any:
-    """Return where float sums fell below the range, or None for integers, which have no mark."""
+    """Return a mask of float sums below the range, or None for integers, which have no mark."""
     if rows.dtype.kind != "f":
         return None
-    return ~(rows >= -FARTHEST[np.dtype(rows.dtype)])  # also true for the NaN of an infinity
+    return ~(rows >= -FARTHEST[np.dtype(rows.dtype)])  # also true for NaN
 
 
 def _walks_to(hops: Graph, source: int, targets: Any) -> bool:
-    """Return whether some of the targets can be reached at all; O(n + m)."""
+    """Return whether any of the targets can be reached; O(n + m)."""
     variant, _ = best(hops, Request(device="cpu"))
     row = variant.run(hops, source, variant.options(), Workspace()).distances
     return bool((row[targets] != unreached_value(row.dtype)).any())

@@ -1,1 +1,1 @@
-"""CUDA devices: discovery, memory, compiling and launching; the only importer of CuPy."""
+"""CUDA devices: discovery, memory, compilation and launches; the only importer of CuPy."""

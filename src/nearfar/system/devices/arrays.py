@@ -1,4 +1,4 @@
-"""Host and device arrays of any library: their location, and copies between host and device."""
+"""Location of arrays of any library, and copies between host and device."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["as_dtype", "is_device_array", "module_of", "to_host", "upload"]
 
 
 def module_of(array: Any) -> Any:
-    """Return NumPy, or CuPy for an array on a device."""
+    """Return the module of an array: NumPy, or CuPy for an array on a device."""
     return runtime.cupy() if is_device_array(array) else np
 
 
 def as_dtype(array: Any, dtype: Any) -> Any:
-    """Return an array in another dtype, or itself; denormal floats on a device are kept.
+    """Convert an array to another dtype, preserving denormal floats on a device.
 
-    CuPy compiles its kernels to flush denormal float32 to zero, in conversions too.
+    CuPy's own kernels flush denormal float32 values to zero, even in conversions.
     """
     wanted = np.dtype(dtype)
     if array.dtype == wanted:
@@ -32,7 +32,7 @@ def as_dtype(array: Any, dtype: Any) -> Any:
     module = runtime.cupy()
     if (array.dtype, wanted) == (np.float32, np.float64):
         bits = module.ascontiguousarray(array).view(np.int32)
-        units = bits & 0x7FFFFFFF  # of a denormal: multiples of 2**-149
+        units = bits & 0x7FFFFFFF  # value of a denormal in multiples of 2**-149
         denormal = module.where(bits < 0, -1.0, 1.0) * units.astype(np.float64) * 2.0**-149
         return module.where(units < 1 << 23, denormal, made)
     if (array.dtype, wanted) == (np.float64, np.float32):
@@ -46,7 +46,7 @@ def as_dtype(array: Any, dtype: Any) -> Any:
 
 
 def to_host(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> NDArray[Any]:
-    """Return a host array unchanged; copy a device array, into ``out`` if that has its form."""
+    """Return a host array unchanged; copy a device array to the host, into ``out`` if it fits."""
     if not is_device_array(array):
         return array  # type: ignore[no-any-return]
     if not isinstance(array, runtime.cupy().ndarray):

@@ -1,14 +1,14 @@
-"""Compile kernel files to machine code: assemble the text, call NVRTC, cache the result on disk.
+"""Compilation of kernel files to machine code: assembly of the text, NVRTC, and a disk cache.
 
-A kernel file includes nothing. It names the required headers in lines of the form
+A kernel file includes nothing. It lists the required headers in lines of the form
 ``// requires: cuda/primitives/distance.cuh`` (relative to the package), and :func:`assemble`
-concatenates every file once, dependencies first. A kernel thus depends only on the assembled text,
-and the cache key is the SHA-256 of that text, the options and NVRTC's version: nothing has to be
-invalidated by hand.
+concatenates each file once, dependencies first. A kernel thus depends only on the assembled text,
+and the cache key is the SHA-256 of that text, the options and NVRTC's version, so that entries
+never have to be invalidated by hand.
 
-Many processes may start at once (a cluster job, a test runner). One file lock per key lets one of
-them compile while the others wait and then read; the result appears under its name by a rename,
-and has a digest, so a damaged file is detected and compiled again.
+Many processes may start at once (a cluster job, a test runner). With one file lock per key, one
+process compiles while the others wait and then read the result. It is written by a rename and has a
+digest, so a damaged file is detected and compiled again.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _REGISTERS = re.compile(r"Used (\d+) registers")
 
 
 def kernel_files() -> list[str]:
-    """Return the path of every ``.cuh`` in the package, relative to it, sorted."""
+    """Return the sorted paths of all ``.cuh`` files, relative to the package."""
     return sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.cuh"))
 
 
 def assemble(files: Sequence[str]) -> str:
-    """Return the text of kernel files and everything they require, each once and in order."""
+    """Return the text of kernel files and of all files they require, each once, in order."""
     done: dict[str, str] = {}
     open_files: list[str] = []
 
@@ -83,7 +83,7 @@ def options_for(arch: str, macros: Mapping[str, str | int], source: str = "") ->
     """Return compiler options for an architecture such as ``sm_90`` and macros, in a fixed order.
 
     A source with ``// links: cudadevrt`` is compiled to relocatable code, which
-    :mod:`nearfar.system.devices.linking` turns into a program.
+    :mod:`nearfar.system.devices.linking` links.
     """
     defines = [f"-D{name}={value}" for name, value in sorted(macros.items())]
     if is_relocatable(source):
@@ -97,13 +97,13 @@ def cache_directory() -> Path:
 
 
 def compile_kernel(name: str, source: str, options: Sequence[str]) -> bytes:
-    """Return machine code (cubin) of an assembled source, from the disk cache if possible."""
+    """Return the machine code (cubin) of an assembled source, from the disk cache if possible."""
     path = _cached(source, options)
     code = _read(path)
     if code is not None:
         return code
     with _locked(path):
-        code = _read(path)  # another process may have finished it while this one waited
+        code = _read(path)  # another process may have compiled it in the meantime
         if code is None:
             code = _compile(cupy_module.load(), name, source, options)
             _write(path, code)
@@ -119,16 +119,16 @@ _in_background: dict[Path, threading.Thread] = {}
 
 
 def background(name: str, source: str, options: Sequence[str]) -> threading.Thread | None:
-    """Return the thread that compiles a source that is not in the cache, started if need be.
+    """Return the thread that compiles a source, started if necessary; None if it is cached.
 
-    It is not a daemon, since NVRTC must not run while the process is torn down.
+    The thread is not a daemon, since NVRTC must not run while the process exits.
     """
     path = _cached(source, options)
     if path not in _in_background and path.exists():
         return None
 
     def work() -> None:
-        # compile_kernel raises the same error for the caller that needs the program.
+        # compile_kernel raises the same error for callers that need the program.
         with contextlib.suppress(KernelCompileError):
             compile_kernel(name, source, options)
 
@@ -139,7 +139,7 @@ def background(name: str, source: str, options: Sequence[str]) -> threading.Thre
 
 
 def finish_background() -> None:
-    """Wait until nothing is being compiled in the background."""
+    """Wait until all background compilations have finished."""
     for thread in list(_in_background.values()):
         thread.join()
 
@@ -161,7 +161,7 @@ def _compile(backend: nvrtc.Compiler, name: str, source: str, options: Sequence[
 
 
 class Resources(NamedTuple):
-    """Registers and bytes per thread of one entry point, as the assembler reports them."""
+    """Registers and bytes per thread of one entry point, as reported by the assembler."""
 
     registers: int
     stack: int
@@ -170,7 +170,7 @@ class Resources(NamedTuple):
 
 
 def resources(name: str, source: str, options: Sequence[str]) -> dict[str, Resources]:
-    """Compile without the cache and report each entry point's registers, stack and spills."""
+    """Compile without the cache, and return registers, stack and spills of each entry point."""
     backend = cupy_module.load()
     result = backend.compile(source, options)
     if result.code is None:
@@ -216,7 +216,7 @@ def _write(path: Path, code: bytes) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold the key's lock; if no lock file can be made (read-only home), continue without one."""
+    """Hold the lock of a cache file, or no lock if none can be created (read-only home)."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             stack.enter_context(cache.locked(path))

@@ -1,4 +1,4 @@
-"""Import of CuPy, only in this module, and the compiler that it loads."""
+"""Import of CuPy, which happens only in this module, and of the compiler that it loads."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from nearfar.errors import MissingDependencyError
 from nearfar.system.devices import nvrtc
 from nearfar.system.devices.nvrtc import Compiler
 
-_cupy: Any = None  # once it is imported
+_cupy: Any = None  # the module, once imported
 HOW = "pip install 'nearfar[cuda13]' (driver 580 or newer) or 'nearfar[cuda12]'"
 
 
 def import_cupy() -> Any:
     """Return CuPy, or None if it is not installed or cannot be imported."""
     global _cupy
-    # Catching warnings takes microseconds.
+    # Skipped after the first import, since catching warnings takes microseconds.
     if _cupy is None or sys.modules.get("cupy") is not _cupy:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # CuPy warns on import where there is no driver
+            warnings.simplefilter("ignore")  # CuPy warns on import without a driver
             try:
                 import cupy
             except ImportError:
@@ -35,10 +35,10 @@ def import_cupy() -> Any:
 
 
 def import_and_open() -> None:
-    """Import CuPy while the driver opens the first device, as each takes equally long.
+    """Import CuPy while the driver opens the first device, which take equally long.
 
-    For calls that name the device, which will report problems of CuPy or the driver. Does nothing
-    once CuPy is imported. The call's first use of the driver waits until the device is open;
+    For calls that name the device, which later report problems of CuPy or the driver. Does nothing
+    if CuPy is already imported. The first use of the driver waits until the device is open;
     imports before that take no additional time.
     """
     if "cupy" in sys.modules or importlib.util.find_spec("cupy") is None:
@@ -48,7 +48,7 @@ def import_and_open() -> None:
 
 
 def _open_device() -> None:
-    """Create the context of the first device, which CUDA's runtime then uses."""
+    """Create the context of the first device, which the CUDA runtime then uses."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -68,7 +68,7 @@ def cupy() -> Any:
 
 
 class _CupyCompiler:
-    """NVRTC as loaded by CuPy."""
+    """NVRTC loaded by CuPy."""
 
     def __init__(self) -> None:
         from cupy_backends.cuda.libs import nvrtc as library
@@ -101,5 +101,5 @@ def cupy_nvrtc() -> Compiler | None:
 
 @functools.cache
 def load() -> Compiler:
-    """Return the compiler of this process: that of CuPy if installed, so that versions agree."""
+    """Return the compiler: that of CuPy if it is installed, so that versions agree."""
     return cupy_nvrtc() or nvrtc.load_library()

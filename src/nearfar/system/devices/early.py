@@ -1,8 +1,8 @@
 """Launches that begin before the previous launch on their stream has ended.
 
-CUDA calls them programmatic dependent launches. Such a kernel first does the work that does not
-depend on the previous kernel, and then waits for it (``cuda/primitives/early_launch.cuh``).
-CuPy has no call for them, so the driver is called directly.
+CUDA calls these programmatic dependent launches. Such a kernel first does work that does not depend
+on the previous kernel, and then waits for that kernel (``cuda/primitives/early_launch.cuh``). CuPy
+does not support them, so the driver is called directly.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _driver_call() -> Any:
 def early_launch(
     driver: Any, function: int, shape: tuple[int, ...], parameters: int
 ) -> Callable[[int], None] | None:
-    """Return such a launch for a stream, or None if the driver does not support it."""
+    """Return a function that launches early on a stream, or None without driver support."""
     call = _driver_call() if isinstance(driver, ModuleType) else None
     if call is None:
         return None

@@ -1,8 +1,8 @@
-"""Copies of many rows from a device to host memory while the device computes more of them.
+"""Copies of many rows from a device to host memory while the device computes more rows.
 
 The driver copies to pageable host memory through small page-locked buffers, with one thread for
-the second copy. This module uses larger buffers and several threads, so that only the link
-between device and host, or the kernels, limit the speed, while finished rows are copied.
+the second copy. This module uses larger buffers and several threads, so that the speed is limited
+only by the link between device and host or by the kernels.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from nearfar.system.devices import runtime
 from nearfar.system.memory import empty
 
-# : Bytes from which a copy is worth separate threads.
+#: Bytes from which a copy is worth separate threads.
 LARGE = 1 << 27
 _BUFFER, _BUFFERS = 1 << 23, 8  # best of 4 to 32 MB, 8 and 16, with one GPU and with two
 _POLL = 3e-4  # seconds between checks for finished rows
-_JOIN = 0.05  # and for Ctrl-C
+_JOIN = 0.05  # seconds between checks for Ctrl-C
 _TO_HOST = 2  # cudaMemcpyDeviceToHost
 
 
@@ -35,13 +35,15 @@ class Following:
     Attributes
     ----------
     rows : device array, shape (k, width)
+        Rows to copy.
     out : uint8 array
         Bytes of the destination rows.
-    places : int64 array or None Positions of the rows in the destination.
-    told : uint8 array or None
-        Flags of finished rows; None if all are finished at ``made``.
+    places : int64 array or None
+        Positions of the rows in the destination; None means their order.
+    flags : uint8 array or None
+        Flags of finished rows; None if all rows are finished at ``made``.
     made : event or None
-        Event after the launches that compute them; None before these.
+        Event after the launches that compute the rows; None before these.
     """
 
     def __init__(
@@ -49,29 +51,29 @@ class Following:
         rows: Any,
         out: NDArray[np.uint8],
         places: NDArray[np.int64] | None,
-        told: NDArray[np.uint8] | None,
+        flags: NDArray[np.uint8] | None,
     ) -> None:
-        self.rows, self.out, self.places, self.told = rows, out, places, told
+        self.rows, self.out, self.places, self.flags = rows, out, places, flags
         self.made: Any = None
 
     def launched(self) -> None:
-        """Note that all launches that compute the rows are on the current stream."""
+        """Record that all launches that compute the rows are on the current stream."""
         made = runtime.cupy().cuda.Event(disable_timing=True)
         made.record()
         self.made = made
 
     def finished(self, before: int) -> int:
-        """Return the number of finished rows from the first on, ``before`` of them earlier."""
-        if self.told is None or (self.made is not None and self.made.done):
+        """Return the number of leading finished rows, of which ``before`` are known."""
+        if self.flags is None or (self.made is not None and self.made.done):
             return len(self.rows)
-        rest = self.told[before:]
-        return before + int(rest.argmin()) if not rest.all() else len(self.told)
+        rest = self.flags[before:]
+        return before + int(rest.argmin()) if not rest.all() else len(self.flags)
 
 
 class Landing:
     """Copies of rows from the current device to the host, in the background.
 
-    Use it in a ``with`` statement, which waits for the copies.
+    To be used in a ``with`` statement, which waits for the copies.
     """
 
     def __init__(self, threads: int) -> None:
@@ -84,7 +86,7 @@ class Landing:
         self._jobs: queue.SimpleQueue[Following | None] = queue.SimpleQueue()
         self._pool = ThreadPoolExecutor(max(1, min(threads, _BUFFERS)))
         self._copies: deque[Future[None]] = deque()
-        self._held: list[Any] = []  # kernels write to it until they end
+        self._held: list[Any] = []  # memory to which running kernels write
         self._error: BaseException | None = None
         self._stop = False
         self._waiting = 0
@@ -93,7 +95,7 @@ class Landing:
         self._thread.start()
 
     def flags(self, count: int) -> tuple[Any, NDArray[np.uint8]]:
-        """Return host memory in which kernels flag the finished ones of ``count`` rows."""
+        """Return host memory in which kernels flag the finished rows of ``count``."""
         held = runtime.cupy().cuda.alloc_pinned_memory(max(count, 1))
         self._held.append(held)
         found = np.frombuffer(held, dtype=np.uint8, count=count)
@@ -102,7 +104,7 @@ class Landing:
         return np.uint64(held.ptr), found
 
     def send(self, rows: Any, out: NDArray[Any], places: NDArray[np.int64] | None = None) -> None:
-        """Copy rows that are complete at the end of the current stream."""
+        """Copy rows that are complete when the work on the current stream ends."""
         self.follow(rows, out, places, None).launched()
 
     def follow(
@@ -110,10 +112,10 @@ class Landing:
         rows: Any,
         out: NDArray[Any],
         places: NDArray[np.int64] | None,
-        told: NDArray[np.uint8] | None,
+        flags: NDArray[np.uint8] | None,
     ) -> Following:
-        """Copy finished rows while others are computed, after all rows of earlier calls."""
-        following = Following(rows, out.view(np.uint8).reshape(len(out), -1), places, told)
+        """Copy rows as they are finished, after all rows of earlier calls."""
+        following = Following(rows, out.view(np.uint8).reshape(len(out), -1), places, flags)
         with self._changed:
             self._waiting += 1
         self._jobs.put(following)
@@ -123,7 +125,7 @@ class Landing:
         """Wait until all rows are copied."""
         with self._changed:
             while self._waiting and self._error is None:
-                self._changed.wait(_JOIN)  # Ctrl-C is handled in between
+                self._changed.wait(_JOIN)  # returns regularly, so that Ctrl-C is handled
         while self._copies:
             self._copies.popleft().result()
         if self._error is not None:
@@ -147,7 +149,7 @@ class Landing:
             self._thread.join()
             self._pool.shutdown()
             if self._held and error is not None:
-                runtime.synchronize()  # kernels write there
+                runtime.synchronize()  # running kernels write to held memory
             self._held.clear()
 
     def _run(self) -> None:
@@ -164,12 +166,12 @@ class Landing:
                 self._changed.notify_all()
 
     def _bring(self, job: Following) -> None:
-        """Start the copies of rows as they are finished."""
+        """Start the copies of rows when they are finished."""
         count, wide = len(job.rows), job.out.shape[1]
         ready = sent = 0  # rows, bytes
-        while job.made is None and job.told is None and not self._stop:
+        while job.made is None and job.flags is None and not self._stop:
             time.sleep(_POLL)
-        if job.told is None and not self._stop:
+        if job.flags is None and not self._stop:
             self._stream.wait_event(job.made)
         while sent < count * wide and not self._stop:
             ready = job.finished(ready) if ready < count else ready
@@ -182,20 +184,20 @@ class Landing:
                 time.sleep(_POLL)
 
     def _copy(self, job: Following, begin: int, end: int) -> None:
-        """Copy bytes of the rows into a buffer, from which another thread copies them."""
+        """Copy bytes of the rows to a buffer, from which another thread copies them."""
         module = runtime.cupy()
         buffer = self._free.get()
         source = job.rows.data.ptr + begin
         module.cuda.runtime.memcpyAsync(buffer.ptr, source, end - begin, _TO_HOST, self._stream.ptr)
-        there = module.cuda.Event(disable_timing=True)
-        there.record(self._stream)
-        self._copies.append(self._pool.submit(self._put, buffer, there, job, begin, end))
+        arrived = module.cuda.Event(disable_timing=True)
+        arrived.record(self._stream)
+        self._copies.append(self._pool.submit(self._put, buffer, arrived, job, begin, end))
         while self._copies and self._copies[0].done():
             self._copies.popleft().result()
 
-    def _put(self, buffer: Any, there: Any, job: Following, begin: int, end: int) -> None:
+    def _put(self, buffer: Any, arrived: Any, job: Following, begin: int, end: int) -> None:
         try:
-            there.synchronize()
+            arrived.synchronize()
             found = np.frombuffer(buffer, dtype=np.uint8, count=end - begin)
             wide = job.out.shape[1]
             if job.places is None:
@@ -210,7 +212,7 @@ class Landing:
 
 
 def download(array: Any, out: NDArray[Any] | None = None, threads: int = 1) -> NDArray[Any]:
-    """Return a NumPy array with the data of a device array, copied by many threads if large."""
+    """Copy a device array to the host, with several threads if it is large."""
     if threads == 1 or array.nbytes < LARGE or array.ndim != 2 or not array.flags.c_contiguous:
         return runtime.download(array, out)
     found = empty(array.shape, array.dtype, threads) if out is None else out

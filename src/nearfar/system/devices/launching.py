@@ -1,6 +1,6 @@
 """Loaded programs, their kernels and launches, through CuPy's driver interface.
 
-A prepared launch marshals its arguments once, unlike CuPy's own call, which does so each time.
+A prepared launch marshals its arguments once, whereas CuPy does so in every call.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ _PADDING = bytes(8)
 def set_observer(
     observer: Callable[[str, Callable[[], None]], None] | None,
 ) -> Callable[[str, Callable[[], None]], None] | None:
-    """Pass every launch to ``observer(kernel's name, launch)``, which must run it; None: none.
+    """Set a function ``observer(kernel's name, launch)``, or None, and return the previous one.
 
-    The previous observer is returned. :mod:`nearfar.cuda.kernel_times` measures launches this way.
+    It is called for every launch and must run it. :mod:`nearfar.cuda.kernel_times` measures
+    launches in this way.
     """
     global _observer
     before, _observer = _observer, observer
@@ -38,9 +39,9 @@ _cooperative: set[int] = set()  # devices that have had a cooperative launch
 
 @contextlib.contextmanager
 def first_cooperative(kernel: Kernel, arguments: Mapping[str, Any], ordinal: int) -> Iterator[None]:
-    """Run the process's first cooperative launch on a device in another thread.
+    """Run the first cooperative launch of the process on a device in another thread.
 
-    It takes the driver 0.1 to 0.5 ms for any kernel. Later calls do nothing.
+    The first one takes the driver 0.1 to 0.5 ms for any kernel. Later calls do nothing.
     """
     if ordinal in _cooperative:
         yield
@@ -49,28 +50,28 @@ def first_cooperative(kernel: Kernel, arguments: Mapping[str, Any], ordinal: int
     launch = Launch(kernel, 1, 32, arguments, cooperative=True)
 
     def go() -> None:
-        # The launch of a solve will report any problem.
+        # Errors are reported by the launch of the solve.
         with contextlib.suppress(Exception):
             kernel.cupy.cuda.runtime.setDevice(ordinal)
             launch.launch()
 
-    beside = threading.Thread(target=go, name="nearfar's first cooperative launch")
-    beside.start()
+    thread = threading.Thread(target=go, name="nearfar's first cooperative launch")
+    thread.start()
     try:
         yield
     finally:
-        beside.join()
+        thread.join()
 
 
 class Launch:
     """Kernel with fixed launch shape and arguments, for repeated launches.
 
     ``arguments`` has a value for each of the kernel's parameters, by name. Arguments that change
-    between launches are written with :meth:`set`; the driver copies the parameters when the
-    launch is called, so the next value may be set at once.
+    between launches are written with :meth:`set`; the driver copies the arguments when the launch
+    is called, so that they may be changed immediately afterwards.
 
-    ``early``: if the device supports it, the launch begins before the previous one has ended,
-    for which its kernel waits itself (``cuda/primitives/early_launch.cuh``).
+    With ``early``, if the device supports it, the launch begins before the previous one has ended;
+    the kernel itself waits for it (``cuda/primitives/early_launch.cuh``).
     """
 
     def __init__(
@@ -86,11 +87,11 @@ class Launch:
         self.kernel = kernel
         declared = kernel.parameters
         raws = raw_bytes(kernel.name, declared, arguments)
-        # Arrays stay alive as long as the pointers to them.
+        # Keeps arrays alive as long as pointers to them are used.
         self._held = {name: arguments[name] for name, one in declared.items() if one.pointer}
         self._at: dict[str, int] = {}  # position of each argument in the block
-        self._sizes: dict[str, int] = {}  # and its length
-        # One block: the addresses of the arguments for the driver, then the arguments.
+        self._sizes: dict[str, int] = {}  # length of each argument in bytes
+        # One block of memory: addresses of the arguments for the driver, then the arguments.
         parts, end = [], 8 * len(declared)
         for name, raw in zip(declared, raws, strict=True):
             self._at[name], self._sizes[name] = end, len(raw)
@@ -120,13 +121,13 @@ class Launch:
             self._go = lambda: driver.launchKernel(function, *shape, current().ptr, pointers, 0)
 
     def set(self, **arguments: Any) -> None:
-        """Replace arguments by others of the same dtypes, without keeping replaced arrays alive."""
+        """Replace arguments by others of the same dtypes; the caller keeps new arrays alive."""
         every = self.kernel.parameters
         declared = {name: every[name] for name in arguments if name in every}
         raws = raw_bytes(self.kernel.name, declared, arguments)
         for (name, parameter), raw in zip(declared.items(), raws, strict=True):
             at = self._at[name]
-            if len(raw) != self._sizes[name]:  # of a struct
+            if len(raw) != self._sizes[name]:  # possible only for structs
                 raise TypeError(f"{parameter} of kernel {self.kernel.name}: {len(raw)} bytes")
             self._block[at : at + len(raw)] = raw
             if parameter.pointer:
@@ -144,14 +145,14 @@ class Launch:
             _observer(self.kernel.name, self._go)
 
     def launch(self) -> None:
-        """Launch on the current stream without the observer."""
+        """Launch on the current stream without calling the observer."""
         self._go()
 
 
 def _vectors(shared: int) -> int:
     """Round shared memory up to whole vectors, since the compiler may load the last one whole.
 
-    It does so where a loop has one to three values left to read, by one load of four.
+    If a loop has one to three values left to read, the compiler may load four of them at once.
     """
     return -(-int(shared) // _VECTOR) * _VECTOR
 
@@ -165,10 +166,10 @@ def _three(size: int | tuple[int, ...]) -> tuple[int, int, int]:
 class Kernel:
     """Entry point of a compiled program; calling it launches it on the current stream.
 
-    Arguments are passed by the names of the kernel's parameters: device arrays (passed by address),
-    None (a null pointer), NumPy scalars whose dtypes are exactly the parameters' types, and NumPy
-    structured scalars (passed by value). A plain Python number is refused, since its width would be
-    a guess; so is an array whose entries have another width than the kernel reads.
+    Arguments are passed by the names of the kernel's parameters: device arrays (by address), None
+    (a null pointer), NumPy scalars of exactly the parameters' types, and NumPy structured scalars
+    (by value). Python numbers are refused, since their width is undefined, and so are arrays whose
+    entries do not have the width that the kernel reads.
     """
 
     def __init__(
@@ -204,11 +205,11 @@ class Kernel:
 
     @functools.cached_property
     def parameters(self) -> dict[str, Parameter]:
-        """Return the parameters of the kernel in their order."""
+        """Parameters of the kernel by name, in order."""
         return parameters(self.files, self.name, self.macros)
 
     def attribute(self, name: str) -> int:
-        """Return a value such as ``NUM_REGS`` or ``LOCAL_SIZE_BYTES`` of the loaded function."""
+        """Return an attribute of the loaded function, such as ``NUM_REGS``."""
         driver = self.cupy.cuda.driver
         enum = {"SHARED_SIZE_BYTES": 1, "LOCAL_SIZE_BYTES": 3, "NUM_REGS": 4}[name]
         return int(driver.funcGetAttribute(enum, self.function.ptr))
@@ -216,7 +217,7 @@ class Kernel:
     def allow_shared(self, size: int) -> None:
         """Allow blocks more than 48 KiB of dynamic shared memory.
 
-        The largest requested size is kept, since launches of one kernel may need different sizes.
+        The maximum over all calls applies, since launches of a kernel may need different sizes.
         """
         whole = _vectors(size)
         if whole > self._shared:
@@ -224,11 +225,11 @@ class Kernel:
             self._shared = whole
 
     def prefer_shared(self, percent: int) -> None:
-        """Split on-chip memory: percent for shared memory, the rest L1; -1 is the driver's."""
+        """Set the percentage of on-chip memory for shared memory; -1 leaves it to the driver."""
         self.cupy.cuda.driver.funcSetAttribute(self.function.ptr, 9, int(percent))
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
-        """Return the number of such blocks that can be resident on the whole device."""
+        """Return the number of blocks of this size that can be resident on the device."""
         per_multiprocessor = self.cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
             self.function.ptr, block, _vectors(shared)
         )
@@ -236,7 +237,7 @@ class Kernel:
 
 
 class Program:
-    """Loaded cubin of some kernel files, whose kernels are looked up once."""
+    """Loaded cubin of one or more kernel files; each kernel is looked up once."""
 
     def __init__(
         self,
@@ -254,7 +255,7 @@ class Program:
         self._kernels: dict[str, Kernel] = {}
 
     def kernel(self, name: str) -> Kernel:
-        """Return the entry point of that name."""
+        """Return the entry point with a name."""
         found = self._kernels.get(name)
         if found is None:
             function = self._module.get_function(name)

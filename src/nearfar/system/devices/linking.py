@@ -1,8 +1,8 @@
-"""Programs whose kernels launch kernels: relocatable code linked with CUDA's device runtime.
+"""Linking of programs whose kernels launch kernels with CUDA's device runtime.
 
 A kernel file requests it by the line ``// links: cudadevrt``. The device runtime is a static
-library, ``libcudadevrt.a``; it comes with the wheel ``nvidia-cuda-runtime`` (the ``cuda13`` extra
-has it) and with the CUDA toolkit. The linker is the driver's.
+library, ``libcudadevrt.a``, which is part of the wheel ``nvidia-cuda-runtime`` (installed by the
+``cuda13`` extra) and of the CUDA toolkit. The linker is part of the driver.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CUBIN, _LIBRARY = 0, 4  # CU_JIT_INPUT_CUBIN, CU_JIT_INPUT_LIBRARY
 
 
 def _folders() -> Iterator[Path]:
-    """Yield possible folders of the library: NVIDIA's wheels first, then toolkits."""
+    """Yield possible folders of the library, of NVIDIA's wheels first, then of toolkits."""
     spec = importlib.util.find_spec("nvidia")
     for wheels in (spec.submodule_search_locations or ()) if spec else ():
         for pattern in ("cu*/lib", "cuda_runtime/lib"):
@@ -46,7 +46,7 @@ def device_runtime() -> str:
 
 
 def link(cupy: Any, name: str, code: bytes) -> bytes:
-    """Return a loadable cubin from a relocatable one and the device runtime."""
+    """Link a relocatable cubin with the device runtime, and return a loadable cubin."""
     library = device_runtime()
     driver = cupy.cuda.driver
     state = driver.linkCreate()

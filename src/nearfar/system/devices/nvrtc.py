@@ -1,6 +1,6 @@
-"""NVIDIA's run-time compiler, through CuPy if that is installed, else through its library.
+"""NVIDIA's run-time compiler, used through CuPy if installed, otherwise through its library.
 
-Compiling needs no GPU. The direct way lets a machine with neither a GPU nor CuPy compile every
+Compilation needs no GPU. With the library, a machine with neither a GPU nor CuPy can compile every
 kernel for every architecture, as the tests do with the ``nvidia-cuda-nvrtc`` wheel.
 """
 
@@ -16,7 +16,7 @@ from nearfar.errors import MissingDependencyError
 
 
 class Result(NamedTuple):
-    """Machine code, or None if the source was refused, and the compiler's log."""
+    """Machine code, or None if the compilation failed, and the log of the compiler."""
 
     code: bytes | None
     log: str
@@ -33,7 +33,7 @@ class Compiler(Protocol):
 
 
 class _Library:
-    """The C interface of ``libnvrtc`` by ctypes."""
+    """C interface of ``libnvrtc`` through ctypes."""
 
     def __init__(self, path: str) -> None:
         self._lib = ctypes.CDLL(path)
@@ -65,7 +65,7 @@ class _Library:
 
 
 def _candidates() -> Iterator[str]:
-    """Yield possible paths of ``libnvrtc``: NVIDIA's wheels first, then the loader's search."""
+    """Yield possible paths of ``libnvrtc``: NVIDIA's wheels, then names for the loader."""
     spec = importlib.util.find_spec("nvidia")
     for root in (spec.submodule_search_locations or ()) if spec else ():
         for pattern in ("cu*/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):

@@ -1,8 +1,8 @@
 """GPU runtime of the CUDA variants.
 
-It covers discovery, memory, programs, launches and timing. It can be imported on a machine
-without a GPU; :func:`available` then says what is missing and how to get it. CuPy provides the
-memory pool, streams and launches; kernels are compiled by :mod:`nearfar.system.devices.compiler`.
+It covers discovery, memory, programs, launches and timing. It can be imported on a machine without
+a GPU; :func:`available` then returns the missing part and how to install it. CuPy provides the
+memory pool, streams and launches; :mod:`nearfar.system.devices.compiler` compiles kernels.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ T = TypeVar("T")
 
 
 def can_link() -> Literal[True] | str:
-    """Return True if kernels that launch kernels can be linked, else the missing part."""
+    """Return True if kernels that launch kernels can be linked, or else the missing part."""
     module = import_cupy()
     if module is None or not hasattr(module.cuda.driver, "linkCreate"):
         return "device-side launches cannot be linked: this CuPy has no linker"
@@ -79,7 +79,7 @@ def can_link() -> Literal[True] | str:
 
 @functools.cache
 def available() -> Literal[True] | str:
-    """Return True if a CUDA device can be used, else the missing part and how to get it."""
+    """Return True if a CUDA device can be used, or else the missing part and how to install it."""
     module = import_cupy()
     if module is None:
         return f"no CUDA device can be used: CuPy is not installed; {HOW}"
@@ -87,7 +87,7 @@ def available() -> Literal[True] | str:
         count = module.cuda.runtime.getDeviceCount()
     except Exception as error:
         text = str(error).partition(":")[0] or type(error).__name__
-        return f"no CUDA device can be used: the NVIDIA driver does not answer ({text})"
+        return f"no CUDA device can be used: the NVIDIA driver does not respond ({text})"
     if count == 0:
         return "no CUDA device: the driver shows no GPU (is CUDA_VISIBLE_DEVICES empty?)"
     try:
@@ -116,7 +116,7 @@ class Device(NamedTuple):
 
     @property
     def arch(self) -> str:
-        """Architecture as the compiler names it, such as ``sm_90``."""
+        """Name of the architecture for the compiler, such as ``sm_90``."""
         return f"sm_{self.compute_capability[0]}{self.compute_capability[1]}"
 
     @property
@@ -126,7 +126,7 @@ class Device(NamedTuple):
 
     @property
     def resident_threads(self) -> int:
-        """Threads that the whole device can hold at once."""
+        """Number of threads that can be resident on the device."""
         return self.multiprocessors * self.threads_per_multiprocessor
 
 
@@ -141,7 +141,7 @@ def device() -> Device:
     runtime = cupy().cuda.runtime
     ordinal = int(runtime.getDevice())
     if not getattr(_of_thread, "has_context", False):
-        # A new thread has none until it calls the runtime, and launches are calls of the driver.
+        # Launches call the driver, for which a new thread needs a context from the runtime.
         runtime.setDevice(ordinal)
         _of_thread.has_context = True
     return _device(ordinal)
@@ -151,9 +151,9 @@ _turns: dict[int, threading.RLock] = {}
 
 
 def in_turn(function: Callable[P, T]) -> Callable[P, T]:
-    """Return the function, called by one thread at a time per device.
+    """Decorate a function to be run by one thread at a time per device.
 
-    Solves change arrays and launches that a graph keeps on the device, and threads share graphs.
+    Solves change arrays and launches that are cached on a graph, and threads may share graphs.
     """
 
     @functools.wraps(function)
@@ -170,7 +170,7 @@ def device_count() -> int:
 
 
 def on_device(ordinal: int) -> Any:
-    """Return a context in which that device is the current one of this thread."""
+    """Return a context manager that makes a device the current one of this thread."""
     return cupy().cuda.Device(ordinal)
 
 
@@ -197,7 +197,7 @@ def _device(index: int) -> Device:
 
 
 def memory() -> tuple[int, int]:
-    """Return the bytes available to allocations (free ones of the pool included), and the total."""
+    """Return the bytes available for allocation, including free ones of the pool, and the total."""
     module = cupy()
     free, total = module.cuda.runtime.memGetInfo()
     pool = module.get_default_memory_pool()
@@ -211,10 +211,10 @@ def memory() -> tuple[int, int]:
 def require_memory(needed: int, advice: str = "") -> None:
     """Refuse a run that does not fit, before anything is allocated."""
     if needed <= cupy().get_default_memory_pool().free_bytes():
-        return  # no query of the driver
+        return  # without a query of the driver
     free, _ = memory()
     if needed > free:
-        cupy().get_default_memory_pool().free_all_blocks()  # may have been fragments
+        cupy().get_default_memory_pool().free_all_blocks()  # the pool may be fragmented
         free, _ = memory()
         if needed > free:
             raise OutOfMemoryError(
@@ -223,7 +223,7 @@ def require_memory(needed: int, advice: str = "") -> None:
 
 
 def is_device_array(array: Any) -> bool:
-    """Return whether an array is on a CUDA device (CuPy's, or another library's by DLPack)."""
+    """Return whether an array of CuPy or another library (by DLPack) is on a CUDA device."""
     if type(array) is np.ndarray or array is None:
         return False
     if hasattr(array, "__cuda_array_interface__"):
@@ -233,11 +233,11 @@ def is_device_array(array: Any) -> bool:
 
 
 def upload(array: Any) -> Any:
-    """Return a contiguous CuPy array with the data; no copy if it is on the device already.
+    """Return a contiguous CuPy array with the data, without a copy if it is on the device.
 
-    CuPy copies host memory through page-locked memory. Allocating that for a graph takes several
-    times as long as the copy, and in a thread other than the main one it waits for the kernels
-    of all devices; so in both cases the driver copies directly from the data.
+    CuPy copies host memory through page-locked memory. For a graph the allocation of this memory
+    takes several times as long as the copy, and in a thread other than the main thread it waits for
+    the kernels of all devices. In both cases the driver therefore copies directly from the data.
     """
     module = cupy()
     beside = threading.current_thread() is not threading.main_thread()
@@ -252,14 +252,14 @@ def upload(array: Any) -> Any:
 
 
 def copied(array: Any) -> Any:
-    """Return a copy of a contiguous device array without a kernel of CuPy to compile."""
+    """Copy a contiguous device array without a CuPy kernel, which would have to be compiled."""
     made = cupy().empty(array.shape, array.dtype)
     made.data.copy_from_device_async(array.data, array.nbytes)
     return made
 
 
 def download(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
-    """Return a NumPy array with the data: ``out`` if given, contiguous and of the same form."""
+    """Copy to a NumPy array: ``out`` if given, contiguous and of the same shape and dtype."""
     return cupy().asnumpy(array, out=out)  # type: ignore[no-any-return]
 
 
@@ -271,7 +271,7 @@ _programs_lock = threading.Lock()
 
 
 class Compiling(Exception):
-    """Signal that a program is being compiled by a thread, within `compiling_in_background`."""
+    """Exception within `compiling_in_background` while a thread compiles the program."""
 
     def __init__(self, thread: threading.Thread) -> None:
         super().__init__(thread.name)
@@ -296,7 +296,7 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
     key = (here.ordinal, names, tuple(sorted(macros.items())))
     found = _programs.get(key)
     if found is None:
-        # CPU programs never compile a kernel, nor import its dependencies.
+        # Imported only here, since CPU runs never compile kernels.
         from nearfar.system.devices import compiler, linking
 
         source = compiler.assemble(names)
@@ -321,10 +321,10 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
 
 
 def wait(event: Any) -> None:
-    """Wait for a CUDA event: in the main thread in Python, so that Ctrl-C is handled.
+    """Wait for a CUDA event, in the main thread by a Python loop that handles Ctrl-C.
 
-    Other threads do not handle Ctrl-C, and waiting in Python would keep the interpreter from the
-    threads that feed other devices.
+    Other threads do not handle Ctrl-C, and a Python loop in them would delay the threads of other
+    devices.
     """
     if threading.current_thread() is not threading.main_thread():
         event.synchronize()
@@ -334,12 +334,12 @@ def wait(event: Any) -> None:
 
 
 def synchronize() -> None:
-    """Wait until everything queued on the current stream is done."""
+    """Wait until all work queued on the current stream is done."""
     cupy().cuda.get_current_stream().synchronize()
 
 
 class Pinned:
-    """Small page-locked host buffer for background copies from device memory."""
+    """Small page-locked host buffer for asynchronous copies from device memory."""
 
     def __init__(self, size: int) -> None:
         module = cupy()
@@ -348,12 +348,12 @@ class Pinned:
         self.size = size
 
     def copy_from(self, array: Any) -> None:
-        """Queue a copy of the whole buffer's size from a device array, and mark its end."""
+        """Queue a copy from a device array, of the size of the buffer, and record its end."""
         self.queue(array)
         self._event.record()
 
     def queue(self, array: Any) -> None:
-        """Queue only the copy, for captured launches whose end the caller marks."""
+        """Queue only the copy, for captured launches whose end the caller records."""
         module = cupy()
         to_host = 2  # cudaMemcpyDeviceToHost
         stream = module.cuda.get_current_stream().ptr
@@ -362,12 +362,12 @@ class Pinned:
         )
 
     def wait(self) -> bytes:
-        """Return the bytes after they have arrived."""
+        """Wait for the copy and return the bytes."""
         wait(self._event)
         return self.read()
 
     def wait_for(self) -> NDArray[np.uint8]:
-        """Return a view of the buffer after the bytes have arrived."""
+        """Wait for the copy and return a view of the buffer."""
         wait(self._event)
         return np.frombuffer(self._memory, dtype=np.uint8, count=self.size)
 
@@ -377,29 +377,29 @@ class Pinned:
 
 
 class Timer:
-    """Timer of the device between :meth:`start` and :meth:`stop` on the current stream."""
+    """Timer for device time between :meth:`start` and :meth:`stop` on the current stream."""
 
     def __init__(self) -> None:
         event = cupy().cuda.Event
         self._begin, self._end = event(), event()
 
     def start(self) -> Timer:
-        """Mark the beginning."""
+        """Record the start."""
         self._begin.record()
         return self
 
     def stop(self) -> Timer:
-        """Mark the end."""
+        """Record the end."""
         self._end.record()
         return self
 
     @property
     def seconds(self) -> float:
-        """Return the time between the marks, after waiting for the second."""
+        """Time between start and end, after waiting for the end."""
         wait(self._end)
         return float(cupy().cuda.get_elapsed_time(self._begin, self._end)) * 1e-3
 
 
 def scalar(value: Any, dtype: np.dtype[Any] | type) -> Any:
-    """Return a NumPy scalar of exactly that dtype, for kernel arguments."""
+    """Return a NumPy scalar of exactly the given dtype, for kernel arguments."""
     return np.dtype(dtype).type(value)

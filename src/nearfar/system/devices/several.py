@@ -1,8 +1,8 @@
-"""Independent blocks of work over several CUDA devices: one host thread per device, one counter.
+"""Distribution of independent blocks of work over several CUDA devices, with a thread per device.
 
 The caller divides rows into blocks. Each device takes the next block as soon as it has finished
-one, so a slower device takes fewer. A block of a device that fails, for lack of memory or another
-reason, goes to another device; only when no device is left the run fails, with the first error. An
+one, so slower devices take fewer blocks. If a device fails, for lack of memory or another reason,
+another device takes its block; the run fails, with the first error, only if no device is left. An
 error of the request or of the disk would recur on every device, and ends the run.
 """
 
@@ -22,11 +22,11 @@ B = TypeVar("B")
 R = TypeVar("R")
 
 _OPEN_ALREADY = 704  # cudaErrorPeerAccessAlreadyEnabled
-_POLL = 0.05  # seconds between looks for Ctrl-C
+_POLL = 0.05  # seconds between checks for Ctrl-C
 
 
 def chosen(devices: Any) -> list[int]:
-    """Return the ordinals of devices."""
+    """Return the ordinals of the devices that the argument ``devices`` means."""
     current, count = runtime.device().ordinal, runtime.device_count()
     if devices is None:
         return [current]
@@ -40,31 +40,32 @@ def chosen(devices: Any) -> list[int]:
         found = []
     if not found or len(set(found)) < len(found) or any(isinstance(one, bool) for one in listed):
         raise OptionError(
-            f'devices is {quoted(devices)}: use "all", or numbers of devices, each once'
+            f'devices is {quoted(devices)}: use "all", or distinct numbers of devices'
         )
     for one in found:
         if not 0 <= one < count:
-            raise OptionError(f"devices names {one}: there are {count}, counted from 0")
+            raise OptionError(f"devices names {one}: there are {count} devices, counted from 0")
     return found
 
 
 class _Blocks:
-    """Waiting blocks, and the devices that work on blocks."""
+    """Queue of waiting blocks, shared by the threads of the devices."""
 
     def __init__(self, blocks: Iterable[Any], devices: int) -> None:
         self.waiting = deque(blocks)
         self.working = 0
-        self.free = devices  # those that have no block
+        self.free = devices  # number of devices without a block
         self.stopped = False
         self.done_ones = 0
         self.changed = threading.Condition()
 
     def take(self, first: bool) -> Any:
-        """Return the next block; None when all are done, or none is left for this device.
+        """Return the next block, or None if there is none for this device.
 
-        With ``first``, for a device that has none, not before all are done, because a block may
-        still be given back. A device that has one leaves a block for each that has none: launches
-        return at once, so it would take a block before the other device's thread has started.
+        With ``first``, for a device without a block, this waits until all blocks are done, since a
+        failing device may give one back. A device with a block leaves one for each device without:
+        launches return at once, so it would otherwise take blocks before other threads have
+        started.
         """
         with self.changed:
             while first and not self.waiting and self.working and not self.stopped:
@@ -76,7 +77,7 @@ class _Blocks:
             return self.waiting.popleft()
 
     def done(self, last: bool) -> None:
-        """Record that a device is done with a block; ``last`` if it has no other."""
+        """Record that a device has finished a block, with ``last`` if it has no other."""
         with self.changed:
             self.working -= 1
             self.free += last
@@ -84,21 +85,21 @@ class _Blocks:
             self.changed.notify_all()
 
     def give_back(self, block: Any) -> None:
-        """Record that a device has failed with a block and takes no more."""
+        """Put back the block of a device that has failed, which takes no more blocks."""
         with self.changed:
             self.working -= 1
             self.waiting.appendleft(block)
             self.changed.notify_all()
 
     def stop(self) -> None:
-        """Hand out no more blocks."""
+        """Stop distributing blocks."""
         with self.changed:
             self.stopped = True
             self.changed.notify_all()
 
 
 def _ends_all(error: Exception) -> bool:
-    """Return whether an error is about the request or the disk, not about the device."""
+    """Return whether an error concerns the request or the disk, and not the device."""
     of_device = isinstance(error, (OutOfMemoryError, SolverError))
     return isinstance(error, (NearfarError, OSError)) and not of_device
 
@@ -109,7 +110,7 @@ def each_block(
     begin: Callable[[], Callable[[B], None]],
     progress: Callable[[int], None] | None = None,
 ) -> dict[int, Exception]:
-    """Return work on blocks on several devices."""
+    """Process blocks on several devices; return the errors of those that failed."""
     if len(devices) == 1:
         with runtime.on_device(devices[0]):
             work = begin() if len(blocks) else None
@@ -124,8 +125,8 @@ def each_block(
     fatal: list[Exception] = []
 
     def run(device: int) -> None:
-        under_way: deque[B] = deque()  # two, so that the device never waits for us
-        launched: deque[Any] = deque()  # events after them
+        under_way: deque[B] = deque()  # at most two blocks, so that the device is never idle
+        launched: deque[Any] = deque()  # events after these blocks
         try:
             with runtime.on_device(device):
                 work = None
@@ -140,7 +141,7 @@ def each_block(
                     elif not under_way:
                         return
                     if block is None or len(under_way) > 1:
-                        launched.popleft().synchronize()  # a device may fail after its launches
+                        launched.popleft().synchronize()  # errors may occur after the launches
                         under_way.popleft()
                         queue.done(last=not under_way)
         except Exception as error:
@@ -154,14 +155,14 @@ def each_block(
     threads = [threading.Thread(target=run, args=(device,), daemon=True) for device in devices]
     for thread in threads:
         thread.start()
-    told = 0
+    reported = 0
     try:
         for thread in threads:
             while thread.is_alive():
                 thread.join(_POLL)
-                if progress is not None and queue.done_ones > told:
-                    told = queue.done_ones
-                    progress(told)
+                if progress is not None and queue.done_ones > reported:
+                    reported = queue.done_ones
+                    progress(reported)
     except BaseException:
         queue.stop()
         for thread in threads:
@@ -175,9 +176,9 @@ def each_block(
 def in_turns(
     blocks: Sequence[B], devices: Sequence[int], work: Callable[[B], Generator[None, None, R]]
 ) -> tuple[list[R], dict[int, Exception]]:
-    """Process a block per device from this thread, which launches on all before waiting for one.
+    """Process blocks from this thread, which launches on all devices before waiting for any.
 
-    For work whose launches take the host little: threads would have to share the interpreter.
+    For work whose launches take the host little time: threads would compete for the interpreter.
     """
     results: dict[int, R] = {}
     failed: dict[int, Exception] = {}
@@ -206,7 +207,7 @@ def in_turns(
 
 
 def warn_of(failed: dict[int, Exception]) -> None:
-    """Warn of devices that failed, unless ``stats`` records them."""
+    """Warn of devices that failed, for calls without ``stats``."""
     for device, error in failed.items():
         warnings.warn(
             f"CUDA device {device} failed, and other devices took its blocks: {error}",
@@ -216,7 +217,7 @@ def warn_of(failed: dict[int, Exception]) -> None:
 
 
 def copy_to(target: Any, home: int, array: Any) -> None:
-    """Copy an array of the current device to memory of another, or of the same."""
+    """Copy an array of the current device to memory of any device."""
     current = runtime.device().ordinal
     if current == home:
         target[...] = array
@@ -226,30 +227,30 @@ def copy_to(target: Any, home: int, array: Any) -> None:
 
 
 def here(array: Any) -> Any:
-    """Return an array on the current device: itself if it is on that device, else a copy."""
-    current, there = runtime.device().ordinal, int(array.device.id)
-    if there == current:
+    """Return an array if it is on the current device, otherwise a copy on this device."""
+    current, source = runtime.device().ordinal, int(array.device.id)
+    if source == current:
         return array
     module = runtime.cupy()
-    with runtime.on_device(there):
+    with runtime.on_device(source):
         array = module.ascontiguousarray(array)
         module.cuda.runtime.deviceSynchronize()
     copied = module.empty(array.shape, array.dtype)
-    _copy(copied, current, array, there)
+    _copy(copied, current, array, source)
     runtime.synchronize()
     return copied
 
 
-def _copy(target: Any, home: int, array: Any, there: int) -> None:
+def _copy(target: Any, home: int, array: Any, source: int) -> None:
     module = runtime.cupy()
     stream = module.cuda.get_current_stream().ptr
     module.cuda.runtime.memcpyPeerAsync(
-        target.data.ptr, home, array.data.ptr, there, array.nbytes, stream
+        target.data.ptr, home, array.data.ptr, source, array.nbytes, stream
     )
 
 
 def joined(devices: Sequence[int]) -> bool:
-    """Return whether each device can read and write the memory of the current one."""
+    """Return whether each device can access the memory of the current one."""
     home = runtime.device().ordinal
     for device in devices:
         with runtime.on_device(device):
@@ -260,7 +261,7 @@ def joined(devices: Sequence[int]) -> bool:
 
 @functools.cache
 def open_way(current: int, home: int) -> bool:
-    """Let the current device read and write another's memory where their link allows it."""
+    """Enable access of the current device to another's memory; return whether it is possible."""
     if current == home:
         return True
     module = runtime.cupy().cuda.runtime

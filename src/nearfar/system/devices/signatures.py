@@ -1,4 +1,4 @@
-"""Names and types of a kernel's parameters, read from the kernel's text."""
+"""Names and types of a kernel's parameters, read from its source."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ _ENTRY = r"__global__[^;{{]*?\b{name}\s*\("
 _MARKS = re.compile(r"\b(?:const|volatile|__restrict__|__grid_constant__)\b")
 _NULL, _ADDRESS = bytes(8), struct.Struct("Q").pack
 _DECLARED = re.compile(r"(.+?)(\*?) ?(\w+)")
-_VECTOR = re.compile(r"int[24]")  # 8 and 16 bytes that are loaded at once: arrays of int
+_VECTOR = re.compile(r"int[24]")  # vector types of 8 and 16 bytes, passed as arrays of int
 _SAME = {"l": "lq", "q": "lq", "L": "LQ", "Q": "LQ"}  # names of the same 64 bits
-#: Only the width of an array's entries counts, and whether they are floats.
+#: Dtype codes of equal width and kind: entries of arrays may differ only in sign and name.
 _ALIKE = {code: codes for codes in ("bB?", "hH", "iI", "lqLQ", "f", "d") for code in codes}
 
 
 class Parameter(NamedTuple):
-    """One parameter of a kernel."""
+    """Parameter of a kernel."""
 
     name: str
-    c_type: str  # as the kernel declares it
+    c_type: str  # type in the kernel's declaration
     pointer: bool
-    codes: str | None  # dtypes' characters that suit; None: those of a struct, any
+    codes: str | None  # characters of accepted dtypes; None means any structured dtype
 
     def __str__(self) -> str:
         return f"{self.c_type} {self.name}"
 
     def raw(self, value: Any) -> bytes | None:
-        """Return the bytes of a value that suits, else None.
+        """Return the bytes of an accepted value, otherwise None.
 
-        A pointer takes a device array, None or an address as ``np.uint64``; the others take NumPy
-        scalars.
+        A pointer accepts a device array, None or an address as ``np.uint64``; other parameters
+        accept NumPy scalars.
         """
         kind = type(value)
         array = _ARRAYS.get(kind)
-        if array is None:  # to ask an array makes its interface, 3 us each
+        if array is None:  # checked first, since an array's interface takes 3 us
             array = _ARRAYS[kind] = hasattr(kind, "__cuda_array_interface__")
         if self.pointer:
             if value is None:
@@ -58,13 +58,13 @@ class Parameter(NamedTuple):
         return raw
 
 
-_ARRAYS: dict[type, bool] = {}  # whether a type is that of device arrays
+_ARRAYS: dict[type, bool] = {}  # whether each type is that of device arrays
 
 
 def raw_bytes(
     kernel: str, declared: Mapping[str, Parameter], arguments: Mapping[str, Any]
 ) -> list[bytes]:
-    """Return the bytes of a kernel's arguments by name, or raise TypeError for a wrong one."""
+    """Return the bytes of a kernel's arguments; raise TypeError for an invalid one."""
     if declared.keys() != arguments.keys():
         names = arguments.keys()
         parts = (("needs", declared.keys() - names), ("has no", names - declared.keys()))
@@ -75,13 +75,13 @@ def raw_bytes(
         raw = parameter.raw(arguments[name])
         if raw is None:
             value = _described(arguments[name])
-            raise TypeError(f"kernel {kernel}: {parameter} does not take {value}")
+            raise TypeError(f"kernel {kernel}: {parameter} does not accept {value}")
         found.append(raw)
     return found
 
 
 def _described(value: Any) -> str:
-    """Describe a value for an error."""
+    """Describe a value for an error message."""
     dtype = getattr(value, "dtype", None)
     if value is None:
         return "None"
@@ -94,7 +94,7 @@ def _described(value: Any) -> str:
 def parameters(
     files: tuple[str, ...], name: str, macros: Mapping[str, str | int]
 ) -> dict[str, Parameter]:
-    """Return the parameters of a kernel of a program of these files and macros, in their order."""
+    """Return the parameters of a kernel, in order, for the given files and macros."""
     text = kernel_text(files)
     entry = re.search(_ENTRY.format(name=name), text)
     if entry is None:
@@ -108,7 +108,7 @@ def _parameter(files: tuple[str, ...], declared: str, macros: Mapping[str, str |
     read = _DECLARED.fullmatch(" ".join(_MARKS.sub(" ", declared).split()))
     if read is None:
         raise ValueError(
-            f"{files[-1]}: a parameter that is no number, struct or pointer: {declared}"
+            f"{files[-1]}: a parameter that is not a number, struct or pointer: {declared}"
         )
     base, star, name = read.groups()
     vector = _VECTOR.fullmatch(base)

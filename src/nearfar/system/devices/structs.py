@@ -1,7 +1,7 @@
-"""NumPy dtypes of the types in kernel files, so that each is described once: by the kernel.
+"""NumPy dtypes of the types in kernel files, so that each is described only in the kernel.
 
-Supported are plain fields and fixed arrays of them, pointers, ``alignas``, and types that a macro,
-a typedef or another struct of the same program names. Anything else is refused, so that no layout
+Supported are plain fields and fixed arrays of them, pointers, ``alignas``, and types named by a
+macro, a typedef or another struct of the same program. Anything else is refused, so that no layout
 is guessed.
 """
 
@@ -47,25 +47,25 @@ _DEFAULT = re.compile(r"^#define (\w+) (\w+)$", re.MULTILINE)
 
 
 class _Declared(NamedTuple):
-    """Declaration in a kernel file, by name; the first of several."""
+    """Declarations in kernel files by name, the first of several."""
 
     typedefs: dict[str, str]
-    counters: dict[str, str]  # and the type whose size decides
-    structs: dict[str, tuple[str | None, str]]  # alignment, and fields
-    branches: frozenset[str]  # typedefs of which the macros choose one
+    counters: dict[str, str]  # type whose size determines that of a counter
+    structs: dict[str, tuple[str | None, str]]  # alignment and fields
+    branches: frozenset[str]  # typedefs that depend on macros
 
 
 def struct_dtype(
     file: str, name: str, macros: Mapping[str, str | int] | None = None, **types: str
 ) -> np.dtype[Any]:
-    """Return the dtype of a struct as a program compiled with these macros lays it out."""
+    """Return the dtype of a struct in a program that is compiled with the given macros."""
     return _struct((file,), name, _items(macros or {}), _items(types))
 
 
 def c_dtype(
     files: tuple[str, ...], name: str, macros: Mapping[str, str | int]
 ) -> np.dtype[Any] | None:
-    """Return the dtype of a type in these files; of a struct void, of a template None."""
+    """Return the dtype of a type in these files; void for a struct, None for a template."""
     if name in _declared(files).structs:
         return np.dtype("V")
     try:
@@ -76,8 +76,8 @@ def c_dtype(
 
 @functools.cache
 def kernel_text(files: tuple[str, ...]) -> str:
-    """Return the text of a program of these kernel files without comments."""
-    from nearfar.system.devices.compiler import assemble  # programs of the CPU do without
+    """Return the assembled text of kernel files without comments."""
+    from nearfar.system.devices.compiler import assemble  # CPU runs do not import the compiler
 
     return _COMMENT.sub("", assemble(files))
 
@@ -88,7 +88,7 @@ def _items(macros: Mapping[str, str | int]) -> tuple[tuple[str, str], ...]:
 
 @functools.cache
 def _declared(files: tuple[str, ...]) -> _Declared:
-    """Find all structs in one pass: searching for each name takes milliseconds of a first solve."""
+    """Find all declarations in one pass, since one search per name takes milliseconds."""
     text = kernel_text(files)
     typedefs = _TYPEDEF.findall(text)
     first = {name: kind for kind, name in reversed(typedefs)}
@@ -105,7 +105,7 @@ def _declared(files: tuple[str, ...]) -> _Declared:
 
 @functools.cache
 def _chosen(files: tuple[str, ...], macros: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Return the typedefs in the branches that these macros choose; the first of several."""
+    """Return the typedefs in the branches selected by the macros, the first of several."""
     text = kernel_text(files)
     values = {**dict(reversed(_DEFAULT.findall(text))), **dict(macros)}
 
@@ -120,7 +120,9 @@ def _chosen(files: tuple[str, ...], macros: tuple[tuple[str, str], ...]) -> dict
         return bool((value == number if number else value != "0") != bool(no))
 
     found: dict[str, str] = {}
-    open_branches: list[tuple[bool | None, bool | None]] = []  # one before it, this one
+    open_branches: list[
+        tuple[bool | None, bool | None]
+    ] = []  # whether an earlier branch, and this one, holds
     for line in _LINE.finditer(text):
         directive = line["directive"]
         if directive is None:
@@ -187,7 +189,7 @@ def _struct(
             field = _FIELD.fullmatch(piece.strip())
             if field is None or (field["type"] is None) != (place > 0):
                 raise ValueError(
-                    f"{files[-1]}: struct {name} has more than plain fields: {statement}"
+                    f"{files[-1]}: struct {name} has a field that is not plain: {statement}"
                 )
             type_name = field["type"] or type_name
             kind = np.dtype(np.uint64) if field["pointer"] else resolve(type_name)
@@ -213,10 +215,10 @@ def _struct(
 
 
 def filled(kind: np.dtype[Any], **values: Any) -> NDArray[Any]:
-    """Return a struct to pass to a kernel by value."""
+    """Return a struct with the given fields, to be passed to a kernel by value."""
     if set(values) != set(kind.names or ()):
         odd = sorted(set(values) ^ set(kind.names or ()))
-        raise TypeError(f"fields of the struct that are missing, or that it does not have: {odd}")
+        raise TypeError(f"missing or unknown fields of the struct: {odd}")
     out = np.zeros((), dtype=kind)
     for name, value in values.items():
         several = isinstance(value, (list, tuple))
@@ -227,15 +229,15 @@ def filled(kind: np.dtype[Any], **values: Any) -> NDArray[Any]:
 def _plain(value: Any) -> Any:
     if value is None:
         return 0
-    if isinstance(value, (int, float, np.generic)):  # to ask an array takes long
+    if isinstance(value, (int, float, np.generic)):  # fast path
         return value
-    # Of the array itself the interface would be made first, 3 us each.
-    there = hasattr(type(value), "__cuda_array_interface__")
-    return int(value.data.ptr) if there else value
+    # Looked up on the type, since an instance would build its interface in 3 us.
+    on_device = hasattr(type(value), "__cuda_array_interface__")
+    return int(value.data.ptr) if on_device else value
 
 
 def enum_names(file: str, name: str) -> tuple[str, ...]:
-    """Return the names of an enum of a kernel file: ``kNearFar`` is ``"near_far"``."""
+    """Return the names of an enum in a kernel file; ``kNearFar`` becomes ``"near_far"``."""
     found = re.search(rf"\benum {name} : \w+ {{(?P<body>[\w\s,]*)}};", kernel_text((file,)))
     if found is None:
         raise ValueError(f"{file} has no enum {name} that counts from 0")

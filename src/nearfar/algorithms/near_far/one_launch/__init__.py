@@ -1,1 +1,1 @@
-"""Near-Far with the whole solve in one launch; ``driver`` is the host part."""
+"""Near-Far with the whole solve in one launch; ``driver`` is its host side."""

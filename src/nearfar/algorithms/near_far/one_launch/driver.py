@@ -1,4 +1,4 @@
-"""Main GPU engine: Near-Far with the whole solve in one launch; see one_launch.cuh."""
+"""Main GPU variant: Near-Far with the whole solve in one launch; see one_launch.cuh."""
 
 from __future__ import annotations
 
@@ -47,27 +47,28 @@ from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
 
 _CHUNK, _HEAVY = 512, 128  # kChunk and kLocalHeavy of one_launch_rows.cuh
-_LOCAL = 8192  # entries' worth of shared memory for the local lists, at least
+_LOCAL = 8192  # shared memory for the local lists, at least, in entries
 _HEADED = 1024  # entries of a local list that carry their rows, if there is memory
-_ROOMY = 1 << 22  # entries
-_HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row that are carried with its vertex
+_ROOMY = 1 << 22  # entries of a queue that are always affordable
+_HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row stored with its vertex
 _DEPTH = 2  # rounds of removing vertices of few edges
 _DENSE = 16.0  # mean degree
-_HOPS = 8.0  # edges of the least weight within the first delta: of equal ones no order is lost
-_SPREAD = 2.0  # mean over median weight that delta allows for
-_LOCAL_ENTRIES, _LOCAL_EDGES = 256, 1024  # of a multiprocessor, up to which blocks are on their own
-# Multiples of the paper's delta: over sorted rows of skewed and of even graphs, and whole rows.
+_HOPS = 8.0  # first delta over the least weight, at least: order among equal weights is no loss
+_SPREAD = 2.0  # mean over median weight above which the median determines delta
+# Entries and edges per multiprocessor up to which blocks advance on their own.
+_LOCAL_ENTRIES, _LOCAL_EDGES = 256, 1024
+# Multiples of the paper's delta: sorted rows of skewed and of even graphs, and rows read whole.
 _RANGE_SCALE, _EVEN_RANGE_SCALE, _SIFT_SCALE = 0.125, 0.75, 0.0625
 
 
 def _usual_weight(graph: Graph) -> float:
-    """Return the mean weight, or twice the median where a few edges are much heavier."""
+    """Return the mean weight, or twice the median if a few edges are much heavier."""
     spread = weight_spread(graph)
     return graph.mean_weight * (min(1.0, _SPREAD / spread) if spread < math.inf else 1.0)
 
 
 def range_delta(graph: Graph, options: OneLaunchOptions, *, whole: bool = False) -> float:
-    """Return the threshold's step over sorted rows, or rows read whole, in units of the weights."""
+    """Return the threshold's step for sorted rows or rows read whole, in units of the weights."""
     if options.delta is not None or not graph.n_edges:
         return first_delta(graph, options)
     scale = _RANGE_SCALE if is_skewed(graph) else _EVEN_RANGE_SCALE
@@ -91,13 +92,13 @@ def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False
 
 
 def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHeads | None:
-    """Return rows at fixed positions if most are short, with shortcuts if wanted or worth it."""
+    """Return rows at fixed positions if most are short, with requested or useful shortcuts."""
     if not 0 < graph.mean_degree <= ROAD_LIKE:
         return None
     enough = 0.0 if shortcuts else ENOUGH_OUT
     if shortcuts is None:
         shortcuts = graph.mean_degree <= SHORTCUT_DEGREE
-    # Float sums, rounded as along the path, need both weights of a shortcut: none of shortcuts.
+    # Float sums are rounded along the path, which needs both weights of a shortcut: depth 1 only.
     floats = device.weight_dtype.kind == "f"
     possible = device.weighted and not (floats and graph.n_vertices >= MOST_PACKED)
     for width, depth in ((_SHORTCUT_HEAD, 1 if floats else _DEPTH), (_HEAD, 0)):
@@ -109,7 +110,7 @@ def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHead
             continue
         if not depth or heads.out >= enough:
             return heads
-    return None  # rows are then found by their bounds
+    return None  # rows are then located by their offsets
 
 
 def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
@@ -118,7 +119,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
 
     def make() -> Engine:
         n, room = max(device.n, 1), min(device.m, _ROOMY) if factor > 1 else device.n
-        # Stale entries wait in the far pile too; a small dense graph has memory for them.
+        # The far pile also holds stale entries, for which a small dense graph has memory.
         capacity = max(math.ceil(n * factor), room)
         heavy = device.m // _CHUNK + device.m // _HEAVY + 1
         heads = _heads(graph, device, options.shortcuts) if alone else None
@@ -139,7 +140,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
         )
 
     key = (*device.key, factor, form.bits, form.scan, alone, options.shortcuts)
-    return PLAIN_ENGINE.of(graph, make, key, alone=True)  # another capacity replaces it
+    return PLAIN_ENGINE.of(graph, make, key, alone=True)  # a new key replaces the old engine
 
 
 def _launch_shape(form: Form, wide_rows: bool) -> dict[str, int]:
@@ -163,7 +164,7 @@ def _own(
 def solve_in_one_launch(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace
 ) -> Answer:
-    """Launch once, read the counters and return the distances."""
+    """Choose a form, launch it once, read the counters and return the distances."""
     given = graph, source, options, workspace
     form = form_of(graph, options)
     before = meanwhile(graph, form, options)
@@ -186,7 +187,7 @@ def solve_in_one_launch(
 def _solve(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
 ) -> tuple[Answer, Form]:
-    """Solve by a form, or by the plain one where that does not fit."""
+    """Solve with a form, or with the plain one if the form does not fit."""
     try:
         return _FORMS[form.kind](graph, source, options, workspace, form), form
     except (TooNarrow, OutOfMemoryError) as error:
@@ -194,7 +195,7 @@ def _solve(
             too_narrow(graph, form)
         elif form.kind == "plain" or options.sort_rows or options.distance_bits:
             raise
-        else:  # that form was not requested explicitly, so the previous one is used
+        else:  # the form was not requested explicitly, so the plain one replaces it
             give_up(graph, form)
     form = Form("plain", scan=form.scan)
     return _plain(graph, source, options, workspace, form), form

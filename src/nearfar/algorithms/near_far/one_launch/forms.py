@@ -4,22 +4,21 @@ The first solve uses only sizes and degrees. It records its time, its farthest d
 number of splits; later solves of the same graph may then use a form that pays only for repeated
 solves (docs/explanation/gpu-engine.md has the measurements):
 
-- *sifted*: rows are read whole, but the distance of a target only if its sum is due, and open
+- *sifted*: rows are read whole, but a target's distance is read only if the sum is due, and open
   vertices scan their own edges at the end: for skewed undirected graphs;
-- *sorted*: the same over rows sorted by weight once, where a plain solve has few splits. The rows
-  are sorted once earlier solves have together taken as long as the sort;
-- *packed*: distances in 8 or 16 bits while solving, for large sparse graphs whose distances fit:
-  those of earlier solves, or before the first solve those of a random graph. If they do not fit,
+- *sorted*: as sifted, but over rows sorted by weight, if a plain solve has few splits. The rows
+  are sorted once earlier solves have taken as long in total as the sort;
+- *packed*: distances have 8 or 16 bits during the solve, for large sparse graphs whose distances
+  fit, judged by earlier solves or, before the first one, by a random graph. If they do not fit,
   the solve stops at its next split and is repeated with whole distances.
 
-A form that takes twice as long as another once, or longer over three solves, is not used again.
-While a form is compiled for the first time, solves use the form of the solve before.
+A form is abandoned if a solve takes twice as long as with another form, or if three solves take
+longer on average. While a form is compiled for the first time, solves use the previous form.
 
 The delta of the plain form grows while the near set is too small to fill the device, and shrinks
 while it is too large (one_launch.cuh). Its first value and the limit of its growth also depend on
-earlier solves. The first solve allows 12 times the first delta. Later ones allow twice as much or a
-fourth of it, or begin with a fourth of the first delta if that left nothing to split, as long as
-they become faster.
+earlier solves. The first solve lets delta grow 12-fold. As long as solves become faster, later ones
+double or quarter that limit or, if hardly any splits were left, quarter the first delta.
 """
 
 from __future__ import annotations
@@ -38,19 +37,20 @@ if TYPE_CHECKING:
 
 _HISTORY: Slot[_History] = Slot("forms tried")
 
-ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # mean degrees, and greatest over mean degree
+ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # two mean degrees; maximum over mean degree
 _SORT_SECONDS = 75e-12  # seconds per edge of 8 bytes; measured 65 to 86 on an H100
-_LONG_DIRECTED = 128.0  # mean degree from which sorted rows pay where no vertex can pull
-_FEW_SPLITS = 8  # of a plain solve, up to which scanning all vertices at each split is cheap
-_UNDIVIDED = 2  # splits, up to which the first delta decides the time, and above its growth
+_LONG_DIRECTED = 128.0  # mean degree from which sorted rows pay although no vertex can pull
+_FEW_SPLITS = 8  # splits of a plain solve up to which scanning all vertices at each is cheap
+_UNDIVIDED = 2  # splits up to which the first delta, and not its growth, determines the time
 _LARGE = 1 << 24  # bytes of distances beyond which packing them pays
-_HEADROOM = 2  # factor of the farthest distance so far
-_TRIALS, _HOPELESS = 3, 2.0  # solves of a slower form, and times as long of one that is enough
-_GROWTH, _GROWTHS = 12.0, 256.0  # of the first solve, and the most
-_GAIN = 0.97  # of time, above which another growth is no better
+_HEADROOM = 2  # required range over the farthest distance so far
+# A form is abandoned after so many slower solves, or after one that takes this multiple.
+_TRIALS, _HOPELESS = 3, 2.0
+_GROWTH, _GROWTHS = 12.0, 256.0  # growth of the first solve, and greatest growth
+_GAIN = 0.97  # relative time below which another growth is better
 _KINDS = ("plain", "sifted", "sorted", "packed")
 _UNPREPARED = _KINDS[:2]  # kinds that need no preparation
-_SIFT_SHARED = 100_000  # bytes of shared memory that a block of the sifted form takes at most
+_SIFT_SHARED = 100_000  # upper bound on the shared memory of a block of the sifted form, in bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Form:
 
 
 class Width(NamedTuple):
-    """Factors of the first delta and of its growth."""
+    """Multiple of the first delta, and limit of its growth."""
 
     first: float
     growth: float
@@ -73,11 +73,11 @@ class Width(NamedTuple):
 class _History:
     """History of one graph on one device."""
 
-    reach: float = 0.0  # past the farthest distance of whole solves; 0 before one
+    reach: float = 0.0  # bound on the farthest distance of whole solves so far; 0 before the first
     splits: int = 0  # maximum over whole plain solves
     least_bits: int = 8
     refused: set[str] = field(default_factory=set)  # kinds that do not fit memory
-    last: Form | None = None  # of whole solves
+    last: Form | None = None  # form of the latest whole solve
     compiled_by: dict[Form, Thread] = field(default_factory=dict)
     # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
     solves: dict[str, int] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class _History:
     widths: dict[str, dict[Width, tuple[float, int]]] = field(default_factory=dict)
 
     def width(self, kind: str) -> Width:
-        """Return the fastest width of delta, or a neighbour that is not measured yet."""
+        """Return the fastest width of delta, or an unmeasured neighbour of it."""
         first, measured = Width(1.0, _GROWTH), self.widths.get(kind)
         if not measured:
             return first
@@ -104,7 +104,7 @@ class _History:
         return self.seconds[kind] / self.solves[kind]
 
     def lost(self, kind: str) -> bool:
-        """Return whether a kind did not fit memory, or was often slower than a simpler one."""
+        """Return whether a kind does not fit memory or was too slow compared with a simpler one."""
         if kind in self.refused:
             return True
         less = _KINDS[: _KINDS.index(kind)]
@@ -131,7 +131,7 @@ def is_skewed(graph: Graph) -> bool:
 
 
 def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
-    """Return the form that the options request, or that pays according to the history."""
+    """Return the form that the options request, or else the best according to the history."""
     history = _history(graph)
     # Scanning a vertex costs about as much as eight edges.
     few = history.splits * graph.n_vertices <= 2 * graph.n_edges
@@ -160,10 +160,10 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
 
 
 def meanwhile(graph: Graph, form: Form, options: OneLaunchOptions) -> Form | None:
-    """Return the previous form for use while this one is compiled; None to wait for it."""
+    """Return the previous form for use while this one is compiled, or None to wait."""
     history = _history(graph)
-    asked = options.sort_rows or options.distance_bits or options.tuned
-    return None if asked or history.last == form else history.last
+    explicit = options.sort_rows or options.distance_bits or options.tuned
+    return None if explicit or history.last == form else history.last
 
 
 def is_compiling(graph: Graph, form: Form, thread: Thread | None = None) -> bool:
@@ -175,7 +175,7 @@ def is_compiling(graph: Graph, form: Form, thread: Thread | None = None) -> bool
 
 
 def _sorting_pays(graph: Graph, history: _History) -> bool:
-    """Return whether sorting rows of many edges would save time, by the solves so far."""
+    """Return whether sorting long rows would save time, judging by the solves so far."""
     long = graph.mean_degree > (_LONG_DIRECTED if graph.directed else ROAD_LIKE)
     if not long or history.splits > _FEW_SPLITS or history.lost("sorted"):
         return False
@@ -188,7 +188,7 @@ def _bits(graph: Graph, history: _History) -> int:
     if not large or graph.mean_degree >= _DENSE or history.lost("packed"):
         return 0
     reach = history.reach
-    if not reach:  # as many hops as the depth of a random graph of that degree
+    if not reach:  # the depth of a random graph of that degree, in mean weights
         reach = graph.mean_weight * math.log(graph.n_vertices) / math.log(graph.mean_degree)
     for bits in (8, 16):
         if bits >= history.least_bits and _HEADROOM * reach < 2**bits - 1:
@@ -197,10 +197,10 @@ def _bits(graph: Graph, history: _History) -> int:
 
 
 def learn(graph: Graph, form: Form, stats: dict[str, Any], *, growing: bool = False) -> None:
-    """Record the results of a whole solve with the usual options; ``growing``: learn delta."""
+    """Record a whole solve with default options; with ``growing``, also the growth of delta."""
     history = _history(graph)
     history.last = form
-    if growing and history.solves.get(form.kind):  # the first of a kind may wait for the device
+    if growing and history.solves.get(form.kind):  # the first solve of a kind may include waiting
         measured = history.widths.setdefault(form.kind, {})
         width, found = history.width(form.kind), (stats["device_seconds"], stats["splits"])
         measured[width] = min(found, measured.get(width, found))
@@ -218,5 +218,5 @@ def too_narrow(graph: Graph, form: Form) -> None:
 
 
 def give_up(graph: Graph, form: Form) -> None:
-    """Record that this form of the graph does not fit the device's memory."""
+    """Record that this form does not fit the device's memory."""
     _history(graph).refused.add(form.kind)

@@ -1,6 +1,6 @@
-"""Host side of the one-launch engines: buffers, the prepared launch and its counters.
+"""Host side of the one-launch engines: buffers, prepared launch and counters.
 
-An engine is a kernel file with the first and last parameters of :meth:`Engine.solve` and its own
+The kernel of an engine takes the first and last parameters of :meth:`Engine.solve` and its own
 between them; the structs that it shares with the host are those of ``one_launch_rows.cuh``.
 """
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from nearfar.cuda.graph.row_heads import RowHeads
 
 STAGE = 128  # kStage of one_launch_rows.cuh
-STATIC = 6144  # upper bound of the static shared memory of a kernel, in bytes
-_RESERVED = 1024  # bytes of it that the device reserves per block
+STATIC = 6144  # upper bound on the static shared memory of a kernel, in bytes
+_RESERVED = 1024  # part of it that the device reserves per block, in bytes
 _ROWS = "algorithms/near_far/one_launch/one_launch_rows.cuh"
 _FITS_L1 = 1 << 19  # bytes
 _TOO_NARROW = 2  # kTooNarrow
@@ -36,11 +36,11 @@ PLAIN_ENGINE: Slot[Engine] = Slot("near-far in one launch")
 
 
 class TooNarrow(Exception):
-    """Signal that a distance did not fit the bits of the solve."""
+    """Exception for a distance that does not fit the bits of the solve."""
 
 
 def most_steps(n: int) -> int:
-    """Return the watchdog's bound: a solve that takes more steps is stuck."""
+    """Return the watchdog's bound on steps; a solve that exceeds it makes no progress."""
     return 8 * n + 1_000_000
 
 
@@ -48,15 +48,15 @@ def most_steps(n: int) -> int:
 class Shape:
     """Sizes of an engine's buffers."""
 
-    queues: int  # queues of `capacity` entries: two near ones, and possibly two far piles
-    # capacity, heavy_capacity: entries of a queue, and chunks of long rows
+    queues: int  # number of queues: two near ones, and possibly two far piles
+    # capacity, heavy_capacity: entries per queue, and chunks of long rows
     capacity: int
     heavy_capacity: int
     bits: int = 0  # bits per distance while solving; 0 for whole distances
 
 
 class Engine:
-    """Arrays and prepared launch that a graph's solves share; kept with the graph."""
+    """Arrays and prepared launch that a graph's solves share, cached on the graph."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Engine:
         n, weight = max(device.n, 1), device.weight_dtype
         record = entry_bytes(device)
         chunk = struct_dtype(_ROWS, "Chunk", device.macros).itemsize
-        # Kernels take distances as one pointer of any type.
+        # The kernel takes distances as an untyped pointer.
         kind = struct_dtype(_ROWS, "Solve", device.macros, Distances="u8")
         control = struct_dtype(_ROWS, "Control", device.macros)
         packed = -(-n * shape.bits // 32) * 4
@@ -92,7 +92,7 @@ class Engine:
         heavy = cp.zeros(shape.heavy_capacity * chunk, dtype=np.uint8)
         slots = cp.empty(packed, dtype=np.uint8)
         self._buffers = (queues, heavy, slots)  # kept alive
-        # A distance array that fits L1 is cached in it; a large one would only evict other data.
+        # Distances are cached in L1 only if they fit: a large array would evict other data.
         small = (packed or n * weight.itemsize) <= _FITS_L1
         defines: dict[str, str | int] = {
             "SEEN_FROM_L1": int(small),
@@ -127,7 +127,7 @@ class Engine:
             heads=device.edges if heads is None else heads.edges,
             distance=slots,
             near_queue=queues[:2],
-            far_pile=queues[2:] or queues,  # unused without a pile
+            far_pile=queues[2:] or queues,  # unused without a far pile
             heavy=heavy,
             control=self._solve.control,
             capacity=shape.capacity,
@@ -182,7 +182,7 @@ class Engine:
         return distance, found
 
     def _solve_into(self, distance: Any, local: tuple[int, int, int, int]) -> NDArray[Any]:
-        """Return ``struct Solve``, setting only fields that differ: filling all takes longer."""
+        """Return ``struct Solve``, setting only the fields that change, which is faster."""
         frame, where = self._frame, distance.data.ptr
         frame["answer"] = where
         if not self._packed:
@@ -200,7 +200,7 @@ def entry_bytes(device: DeviceGraph) -> int:
 def local_bytes(device: DeviceGraph, heads: RowHeads | None) -> int:
     """Return the shared memory per entry of a block's lists: two ``LocalEntry``, one ``Entry``."""
     record = entry_bytes(device)
-    if heads is not None:  # its predecessor, and the row at a multiple of 16 bytes
+    if heads is not None:  # adds the predecessor, and aligns the row to 16 bytes
         before = -(-(record + device.vertex_dtype.itemsize) // 16) * 16
         entry = before + heads.row
     else:

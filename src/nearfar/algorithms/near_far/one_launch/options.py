@@ -1,4 +1,4 @@
-"""Options of the one-launch form."""
+"""Options of the one-launch variant."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ from nearfar.options import DeltaOptions
 
 @dataclass(frozen=True, slots=True)
 class OneLaunchOptions(DeltaOptions):
-    """Options of the one-launch form; the defaults were measured and suit most graphs.
+    """Options of ``near_far@cuda``; the defaults were measured and suit most graphs.
 
     Parameters
     ----------
     delta : float or None
         First step of the threshold in units of the weights. None means 32 * mean weight / mean
-        degree, times 1/4 (sparse; 1/5 with packed distances) or 1/2 (dense),
-        with twice the median where that is less than the mean weight, and at least 8 times the
-        least weight. It learns from the solves of a graph.
+        degree times 1/4 (sparse graphs; 1/5 with packed distances) or 1/2 (dense graphs), but at
+        least 8 times the least weight; twice the median replaces a larger mean weight. The value
+        adapts over the solves of a graph.
     delta_growth : float or None
-        Factor of the first step up to which delta grows while the near set is thin, at least 1.
-        None begins with 12 and learns from the solves of a graph.
+        Multiple of the first step up to which delta grows while the near set is thin, at least 1.
+        None begins with 12 and adapts over the solves of a graph.
     target_near : int or None
-        Entries of the near set towards which delta adapts; None means 32 per multiprocessor.
+        Size of the near set that delta aims at; None means 32 entries per multiprocessor.
     local_limit : int or None
-        Number of entries up to which blocks advance on their own; 0 never. None means 256 per
-        multiprocessor, and no more than have 1024 edges.
+        Number of entries up to which blocks advance on their own, or 0 for never. None means 256
+        per multiprocessor, or fewer if these have more than 1024 edges.
     local_rounds : int
-        Rounds that a block advances on its own.
+        Rounds for which a block advances on its own.
     local_leave : int
-        Length of a block's list above which it is returned to the whole device; a quarter of it
+        Length above which the list of a block is returned to the whole device; a quarter of this
         while there are fewer entries than blocks.
     queue_factor : float
         Capacity of each queue over the number of vertices, at least 1.
     sort_rows : bool or None
-        Sort the edges of each vertex by weight on the device, once per graph, so that an edge is
-        scanned only when its sum is due. None sorts long rows once solves have together taken as
-        long.
+        Whether to sort the edges of each vertex by weight on the device, once per graph, so that an
+        edge is scanned only when its sum is due. None sorts long rows once solves have taken as
+        long in total as the sort.
     distance_bits : int or None
-        8 or 16: keep distances in this number of bits while solving; a solve whose distances do
-        not fit is repeated. 0 means full distances. None packs those of large sparse graphs that
-        should fit.
+        Bits per distance during the solve, 8 or 16; a solve whose distances do not fit is repeated.
+        0 means full distances. None packs the distances of large sparse graphs if they are expected
+        to fit.
     shortcuts : bool or None
-        Bypass vertices of few edges on weighted graphs, prepared once per graph. None does so up
-        to a mean degree of 3 if that removes at least a quarter of the vertices.
+        Whether to bypass vertices of few edges in weighted graphs, prepared once per graph. None
+        does so up to a mean degree of 3 if that removes at least a quarter of the vertices.
     pull_share : int
-        With sorted or sifted rows, on an undirected graph: open vertices scan their own edges once
-        they have fewer than one in ``pull_share`` of all edges; 0 never.
+        With sorted or sifted rows of an undirected graph: open vertices scan their own edges once
+        they have fewer than 1 / ``pull_share`` of all edges; 0 means never.
     eager_growth : float
-        Factor of delta from then on.
+        Multiple of delta that is used from then on.
     """
 
     delta_growth: float | None = None
@@ -88,7 +88,7 @@ class OneLaunchOptions(DeltaOptions):
 
     @property
     def tuned(self) -> bool:
-        """Whether options of the plain form were set, which is then the form to run."""
+        """Whether options of the plain form were set, so that this form runs."""
         return _tuned(self)
 
 

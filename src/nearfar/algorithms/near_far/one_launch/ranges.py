@@ -1,4 +1,4 @@
-"""Main GPU engine for graphs with many edges, relaxed when due; see one_launch_ranges.cuh."""
+"""Near-Far in one launch for many edges, relaxed when due; see one_launch_ranges.cuh."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RANGES: Slot[_Ranges] = Slot("near-far by ranges")
 
 
 def _launch_shape(device: DeviceGraph, *, sort: bool) -> dict[str, int]:
-    """Return threads per block and blocks, which trade registers against waiting threads."""
+    """Return threads per block and blocks, a trade of registers against resident threads."""
     wide = device.weight_dtype.itemsize > 4
     if device.vertex_dtype.itemsize > 4 or (wide and not sort):
         return {"BLOCK_THREADS": 512, "BLOCKS_EACH": 1}
@@ -28,7 +28,7 @@ def _launch_shape(device: DeviceGraph, *, sort: bool) -> dict[str, int]:
 
 
 class _Ranges:
-    """Engine over sorted or unsorted rows; kept with the graph."""
+    """Engine over sorted or unsorted rows, cached on the graph."""
 
     def __init__(self, device: DeviceGraph, rows: SortedRows | None, factor: float) -> None:
         self.device, self.rows = device, rows
@@ -81,7 +81,7 @@ def solve_by_ranges(
         return _Ranges(device, rows, queue_factor)
 
     key = (*device.key, queue_factor, sort)
-    found = _RANGES.of(graph, make, key, alone=True)  # another capacity replaces it
+    found = _RANGES.of(graph, make, key, alone=True)  # a new key replaces the old engine
     own = found.own(delta, eager_growth, 0 if graph.directed else pull_share)
     distance, stats = found.engine.solve(source, delta, workspace, own)
     stats["pulls"], stats["local_steps"] = stats["local_steps"], 0
