@@ -487,7 +487,7 @@ def test_the_help_says_what_an_unreached_vertex_is_in_a_file(
 ) -> None:
     text = " ".join(run("distances", "--help").stdout.split())
     assert "Unreached vertices are inf" in text
-    assert "in a file of integers they are the greatest number of the dtype" in text
+    assert "in a file of integers they are the largest value of the dtype" in text
     file = tmp_path / "rows.npy"
     succeed("distances", graph_file, "--source", "0", "-o", file)
     assert np.load(file)[0, 5] == 2147483647
@@ -521,7 +521,7 @@ def test_paths_of_names_and_floats(named_file: Path) -> None:
 def test_a_note_says_when_there_are_no_more_paths(graph_file: Path) -> None:
     done = run("paths", graph_file, 0, 3, "-k", 5)
     assert "2 paths, 8 to 9" in done.stderr
-    assert "no more than 2" in done.stderr
+    assert "there are only 2" in done.stderr
 
 
 def test_errors_of_paths(graph_file: Path, cycle_file: Path) -> None:

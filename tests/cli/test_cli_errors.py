@@ -362,8 +362,8 @@ def test_duration(seconds: float, text: str) -> None:
             "--pair cannot be combined with --explain",
         ),
         (["prepare", "GRAPH", "--dry-run", "-o", "x.nfp"], "--dry-run writes nothing"),
-        (["convert", "GRAPH", "-", "--to", "edges"], "not written to standard output"),
-        (["generate", "star", "-o", "-"], "not written to standard output"),
+        (["convert", "GRAPH", "-", "--to", "edges"], "cannot go to standard output"),
+        (["generate", "star", "-o", "-"], "cannot go to standard output"),
         (["sssp", "GRAPH", "0", "--profile", "no/x.json"], "does not exist"),
         (["plot", "GRAPH", "-o", "no/x.png"], "does not exist"),
         (["plot", "."], ". is a folder: give a profile"),
@@ -496,7 +496,7 @@ def test_usage_errors_are_one_line(graph_file: Path, tmp_path: Path) -> None:
 
 def test_vertices_with_commas_are_told_of_spaces(graph_file: Path) -> None:
     line = fail(Exit.BAD_INPUT, "distances", graph_file, "--source", "1,2,3")
-    assert line.strip().endswith("several vertices have spaces between them: 1 2 3")
+    assert line.strip().endswith("separate several vertices by spaces: 1 2 3")
 
 
 def test_a_large_matrix_is_not_printed_unasked(tmp_path: Path) -> None:

@@ -291,7 +291,7 @@ def test_a_table_as_spreadsheets_write_it(graph_file: Path, tmp_path: Path) -> N
     [
         (("--limit", "nan"), "error: --limit is NaN: give a number\n"),
         (("--samples", "0"), "error: --samples is 0: give"),
-        (("--seed", "3"), "error: --seed is 3: give --samples too, or nothing is drawn"),
+        (("--seed", "3"), "error: --seed is 3: give --samples too, otherwise nothing is drawn"),
     ],
 )
 def test_keywords_are_flags_in_errors(graph_file: Path, words: tuple[str, ...], said: str) -> None:

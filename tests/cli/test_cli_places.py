@@ -152,7 +152,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     assert (
         "2 of 5 vertices and 1 of 4 edges are left out; --parts all takes them too" in done.stderr
     )
-    assert "not obeyed without --turns: 1 forbidden turns" in done.stderr
+    assert "1 forbidden turns are ignored without --turns" in done.stderr
     assert "Warning" not in done.stderr
 
 

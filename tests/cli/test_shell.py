@@ -152,7 +152,7 @@ def test_values_of_the_wrong_kind(words: list[str], said: str, graph_file: Path)
 
 def test_a_graph_that_is_not_kept_says_so(tmp_path: Path) -> None:
     words = ("generate", "grid", "--rows", 3, "--columns", 3)
-    assert "not written: -o FILE keeps the graph" in run(*words).stderr
+    assert "not written: give -o FILE to write the graph" in run(*words).stderr
     assert run(*words, "-q").stderr == ""
     assert "not written" not in run(*words, "-o", tmp_path / "g.nfg").stderr
 
@@ -229,7 +229,7 @@ def test_an_interrupted_file_says_what_is_kept(
     file = tmp_path / "rows.npy"
     done = run("distances", graph_file, "-o", file)
     assert done.returncode == Exit.INTERRUPTED
-    assert f"2 of 3 blocks are kept in {file}; the same command goes on" in done.stderr
+    assert f"2 of 3 blocks are kept in {file}; the same command resumes" in done.stderr
     monkeypatch.undo()
     succeed("distances", graph_file, "-o", file)
     assert finished_blocks(file) == (3, 3)
