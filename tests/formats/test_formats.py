@@ -237,7 +237,7 @@ def test_text_without_a_suffix_is_a_table_where_that_is_said(tmp_path: Path, tex
 
 def test_a_vertex_without_a_name_is_no_text(tmp_path: Path) -> None:
     graph = Graph.from_edges(["", "a"], ["a", "b"], [1, 2])
-    with pytest.raises(GraphFormatError, match=r"no vertex without a name: write \.parquet"):
+    with pytest.raises(GraphFormatError, match=r"vertices without names: write \.parquet"):
         write(graph, tmp_path / "g.csv")
     write(graph, tmp_path / "g.parquet")
     assert read(tmp_path / "g.parquet").vertex_names.tolist() == ["", "a", "b"]
