@@ -76,10 +76,13 @@ def test_arrays_and_counts() -> None:
     ("options", "text"),
     [
         ({}, "give limit, decay or both"),
-        ({"limit": 5, "supply": "seats"}, "supply is 'seats': there is no such column, but x, y"),
+        (
+            {"limit": 5, "supply": "seats"},
+            "supply is 'seats': there is no such column; there are x, y",
+        ),
         ({"limit": 5, "supply": [1, 2]}, "give one number for each of 9"),
         ({"limit": 5, "demand": [-1.0] * 40}, "demand is -1.0 in row 0"),
-        ({"limit": 5, "demand": ["a"] * 40}, "demand is not a number"),
+        ({"limit": 5, "demand": ["a"] * 40}, "demand holds something that is not a number"),
         ({"decay": "linear"}, "decay is 'linear': give None"),
         ({"decay": ("exponential", 0)}, "decay is"),
         ({"decay": ("table", [2, 1], [1, 1])}, "decay is"),

@@ -179,7 +179,7 @@ def braess_trip() -> tuple[Any, Any, Any]:
         ({"costs": lambda flow: flow[:1]}, r"the time of a link has shape \(1,\)"),
         ({"costs": lambda flow: flow - 1}, "the time of a link is -1.0 at edge 0"),
         ({"fixed": [1.0, -1.0]}, "fixed is -1.0 at edge 1"),
-        ({"toll_factor": 1.0}, "toll_factor is for what read_traffic gives"),
+        ({"toll_factor": 1.0}, "toll_factor is for graphs from read_traffic"),
         ({"demand": {"t": UserClass([(0, 1, 2)], equivalents=0)}}, "equivalents of class 't' is 0"),
         ({"start": {"cars": [0.0, 0.0]}}, "start has flows of"),
         ({"start": [1.0]}, r"start has shape \(1,\)"),
@@ -192,7 +192,7 @@ def test_refused(change: dict[str, Any], says: str) -> None:
 
 
 def test_refused_costs() -> None:
-    with pytest.raises(OptionError, match="the time of edge 0 falls when its flow grows"):
+    with pytest.raises(OptionError, match="the time of edge 0 falls as its flow grows"):
         LinkCosts(lambda flow: 50.0 - flow).slopes(np.ones(2))
     with pytest.raises(OptionError, match="capacity is 0 at edge 1"):
         Bpr([1.0, 1.0], [1.0, 0.0])
