@@ -87,11 +87,11 @@ def test_grid_worlds_and_arrays(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_or_written(tmp_path: Path) -> None:
-    (tmp_path / "bad.npy").write_bytes(b"no array")
+    (tmp_path / "bad.npy").write_bytes(b"not an array")
     (tmp_path / "bad.map").write_text("type octile\nheight 2\nwidth 3\nmap\n...\n..\n")
     (tmp_path / "worse.map").write_text("height 2\n")
     for name, words in (
-        ("bad.npy", "no array"),
+        ("bad.npy", "not an array"),
         ("bad.map", "line 6: 2 cells"),
         ("worse.map", "no grid map"),
     ):
@@ -185,11 +185,11 @@ def test_the_command_walks_over_terrain(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("a.npy", "--from", "1,x"), "is no cell"),
+        (("a.npy", "--from", "1,x"), "is not a cell"),
         (("a.npy", "--from", "9,9"), "outside"),
         (("a.npy", "--from", "0,0", "--paths", "b.geojson"), "--paths needs --to"),
         (("-", "--from", "0,0"), "--elevation"),
-        (("a.npy", "--from", "bad.geojson"), "no JSON"),
+        (("a.npy", "--from", "bad.geojson"), "not JSON"),
         (("a.npy", "--from", "empty.geojson"), "holds no points"),
         (("a.npy", "--from", "one.geojson"), "no x and y"),
         (("a.npy", "--from", "0,0", "--connectivity", "7"), "--connectivity"),

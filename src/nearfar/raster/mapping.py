@@ -1,4 +1,4 @@
-"""Arrays in files that are mapped into memory, for rasters larger than it."""
+"""Arrays in memory-mapped files, for rasters larger than memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["map_array"]
 
-_BLOCK = 1 << 26  # bytes that are copied at once
+_BLOCK = 1 << 26  # bytes per copied block
 
 
 def map_array(
@@ -33,9 +33,9 @@ def map_array(
     Parameters
     ----------
     source : array, or path of a GeoTIFF
-        Whatever has a shape and a dtype and can be sliced: Zarr, dask, HDF5, a memory map.
+        Any object with a shape and a dtype that can be sliced: Zarr, dask, HDF5, a memory map.
     path : str or path
-        Ending in ``.npy``; the file appears once it is whole.
+        Path ending in ``.npy``; the file appears once it is complete.
     dtype : dtype or None
         Dtype of the file; by default that of the source.
     band : int
@@ -69,7 +69,7 @@ def map_array(
 
 
 def _copy(source: Any, name: str, dtype: Any, progress: Any) -> NDArray[Any]:
-    """Copy rows (planes) of the source, as many at once as fit a block."""
+    """Copy rows (planes) of the source, in blocks of limited size."""
     try:
         shape = tuple(int(n) for n in source.shape)
         kind = np.dtype(source.dtype if dtype is None else dtype)

@@ -56,7 +56,7 @@ def least_cost_paths(
     penalty : float
         Factor above 1.
     apart : int
-        How many cells from an earlier path, along each axis, costs are multiplied.
+        Distance in cells from an earlier path, along each axis, within which costs are multiplied.
     progress : callable or None
         Called as ``progress(done, all)`` after each search.
 
@@ -137,7 +137,7 @@ def path_cost(raster: Raster, cells: ArrayLike) -> Any:
     Raises
     ------
     OptionError
-        If two cells in a row are no neighbours.
+        If two consecutive cells are not neighbours.
     """
     path = np.asarray(cells).reshape(-1, raster.ndim)
     given = raster._describe_steps(raster.dtype)
@@ -146,7 +146,7 @@ def path_cost(raster: Raster, cells: ArrayLike) -> Any:
     wrong = next((i for i, move in enumerate(moves) if move not in number), None)
     if wrong is not None:
         a, b = (tuple(path[wrong + j].tolist()) for j in (0, 1))
-        raise OptionError(f"cells {a} and {b} of the path are no neighbours")
+        raise OptionError(f"cells {a} and {b} of the path are not neighbours")
     if any(raster.is_barrier(int(at)) for at in raster.cells(path)):
         return raster.dtype.type(unreached_value(raster.dtype))
     which = np.array([number[move] for move in moves], dtype=int)
@@ -178,7 +178,7 @@ def _alternatives(
     """Add up to k - 1 further paths with the ends of the first, and sort all by cost."""
     values = grid.cost.copy()
     barriers = np.zeros(grid.shape, dtype=bool)
-    if grid.no_data is not None:  # a penalty may make a cost equal to the mark, or unequal
+    if grid.no_data is not None:  # found before penalties change costs
         barriers = values == grid.no_data
     barriers |= ~(values >= 0)
     values[barriers] = unreached_value(grid.dtype)
@@ -204,7 +204,7 @@ def _alternatives(
 
 
 def _greatest(dtype: np.dtype[Any]) -> float:
-    """Return a great cost whose sums stay finite on most paths."""
+    """Return a large cost whose sums stay finite on most paths."""
     return float(np.iinfo(dtype).max // 4096 if dtype.kind == "i" else np.finfo(dtype).max / 1e9)
 
 
@@ -212,7 +212,7 @@ def _pair(grid: Raster, pair: Any) -> tuple[int, int]:
     try:
         source, target = pair
     except (TypeError, ValueError):
-        raise OptionError(f"pairs: {quoted(pair)} is no (source, target)") from None
+        raise OptionError(f"pairs: {quoted(pair)} is not a (source, target)") from None
     first = [grid.cells(end, role) for end, role in ((source, "source"), (target, "target"))]
     if any(len(cells) != 1 for cells in first):
         raise OptionError(f"pairs: {quoted(pair)} is not one source and one target")
