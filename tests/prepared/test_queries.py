@@ -575,7 +575,7 @@ def test_labels_stay_in_a_file(directed: bool, compact: int, tmp_path: Path) -> 
     again = ready(graph).read_labels(file, check=False)
     np.testing.assert_array_equal(again.distances_of_pairs(pairs), want)
     heavier = prepared.reweight(graph.weights + 1)
-    with pytest.raises(GraphFormatError, match="of another graph"):
+    with pytest.raises(GraphFormatError, match="belong to another graph"):
         heavier.read_labels(file)
     prepared.save(tmp_path / "graph.nfp")
     with pytest.raises(GraphFormatError, match="no labels"):

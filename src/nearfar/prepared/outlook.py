@@ -13,7 +13,7 @@ from nearfar.prepared.order.tree import Figures, arc_bytes, weighing_seconds
 from nearfar.prepared.prepare import foreseen
 from nearfar.prepared.prepared import Prepared
 
-#: Vertices up to which an order is found to have exact figures: less than a second.
+#: Number of vertices up to which an order is computed, which takes less than a second.
 _QUICK = 100_000
 
 
