@@ -1,4 +1,4 @@
-"""Single kernels of Martin's methods: ways to store a sum, and what staging row bounds saves."""
+"""Single kernels of Martin's methods: ways to store a sum, and savings by staging row bounds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def matrices(kernels: KernelRows) -> list[str]:
 
 
 def _stored(row: list[Any]) -> str:
-    """Return the label of a row, marked where distances were wrong."""
+    """Return the label of a row, with a mark if distances were wrong."""
     return str(row[1]) if row[2] == "yes" else f"{row[1]}, wrong"
 
 
