@@ -1,4 +1,4 @@
-"""The slow, obvious solvers that every answer is compared with.
+"""Slow and simple solvers with which every answer is compared.
 
 Plain Python on NumPy scalars, so that float32 sums round as they do in the solvers; nothing here is
 shared with the library.
@@ -15,7 +15,7 @@ from nearfar import Graph
 
 
 def dijkstra(graph: Graph, source: int) -> np.ndarray:
-    """Distances of a textbook lazy-heap Dijkstra, in the weights' dtype."""
+    """Return the distances of a textbook lazy-heap Dijkstra, in the weights' dtype."""
     dtype = graph.weight_dtype
     exact = dtype.kind == "i"
     as_number = int if exact else dtype.type
@@ -38,7 +38,7 @@ def dijkstra(graph: Graph, source: int) -> np.ndarray:
 
 
 def bellman_ford(graph: Graph, source: int) -> np.ndarray | None:
-    """Distances by |V| - 1 rounds over all edges, or None for a reachable negative cycle."""
+    """Return distances by |V| - 1 rounds over all edges, or None for a reachable negative cycle."""
     dtype = graph.weight_dtype
     as_number = int if dtype.kind == "i" else dtype.type
     edges = [

@@ -1,9 +1,7 @@
 """Every registered, safe variant on every test graph and dtype against the oracle, bit for bit.
 
-Every answer is proven too.
-
-The variants come from the registry, so a new one is tested without touching this file, and a
-variant that could run on no graph here fails. Variants that need a GPU run in
+Every answer is proven as well. The variants come from the registry, so a new one is tested without
+changes in this file, and a variant that runs on no graph fails. Variants that need a GPU run in
 tests/gpu/test_conformance_gpu.py from the same functions.
 """
 
@@ -35,7 +33,7 @@ def expected(name: str, dtype: str, graph: Graph, source: int) -> np.ndarray:
 
 
 def served(variant: Variant, graph: Graph) -> Graph:
-    """The graph as the variant takes it: prepared, for those that ask for that, to a search's bits.
+    """Return the graph as the variant needs it: plain, or prepared with a search's sums.
 
     Sums in fixed point are compared with exact rational arithmetic in ``tests/prepared``.
     """
@@ -55,7 +53,7 @@ def check(variant: Variant, graph: Graph, source: int, want: np.ndarray, **optio
 
 
 def run_zoo(variant: Variant, dtype: str) -> None:
-    """All zoo graphs from two sources with one variant and dtype; also used on the GPU."""
+    """Run one variant and dtype on all zoo graphs from two sources; also used on the GPU."""
     ran = 0
     for name, build in ZOO.items():
         graph = as_dtype(build(), dtype)
@@ -102,7 +100,9 @@ def test_any_graph(variant: Variant, graph: Graph) -> None:
 def test_negative_weights(variant: Variant, graph: Graph) -> None:
     try:
         ready = served(variant, graph)
-    except NegativeCycleError as error:  # preparing refuses one that the source does not reach
+    except (
+        NegativeCycleError
+    ) as error:  # preparing also refuses a cycle that the source does not reach
         check_cycle(graph, error)
         return
     want = oracle.bellman_ford(graph, 0)
@@ -115,7 +115,7 @@ def test_negative_weights(variant: Variant, graph: Graph) -> None:
 
 
 def check_cycle(graph: Graph, error: NegativeCycleError) -> None:
-    """The cycle in the error exists and its weights sum to less than 0."""
+    """Check that the cycle in the error exists and has a negative sum."""
     total = 0
     closed = [*error.cycle, error.cycle[0]]
     for u, v in itertools.pairwise(closed):
@@ -172,7 +172,7 @@ def test_the_same_run_again_and_again(variant: Variant) -> None:
         if variant.fits(served(variant, graph), Request()) is not True:
             graph = graph.without_weights()
     first = nearfar.sssp(served(variant, graph), 0, method=variant.id, threads=2, predecessors=True)
-    for _ in range(200 if variant.parallel else 3):  # what threads do is not the same each time
+    for _ in range(200 if variant.parallel else 3):  # thread schedules differ between runs
         again = nearfar.sssp(served(variant, graph), 0, method=variant.id, threads=2)
         np.testing.assert_array_equal(again.distances, first.distances)
 

@@ -65,7 +65,7 @@ def test_a_table_in_files(town: Path, tmp_path: Path) -> None:
     rows = list(csv.reader((tmp_path / "t.csv").read_text().splitlines()))
     assert rows[0] == ["origin", "1", "2"]
     assert rows[3] == ["h3", "", ""]
-    # A Parquet table of places, as pandas writes it.
+    # A Parquet table of places, as written by pandas.
     pandas.read_csv(town / "homes.csv").to_parquet(tmp_path / "homes.parquet")
     other = ("table", town / "town.nfp", tmp_path / "homes.parquet", town / "clinics.csv")
     assert np.allclose(json.loads(succeed(*other, "--json", "-q"))["distances"], want(town))

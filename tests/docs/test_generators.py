@@ -1,4 +1,4 @@
-"""Generated documentation: every page is fresh, and tables and charts say what a result says."""
+"""Generated documentation: every page is up to date; tables and charts match their results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ DOCUMENT: dict[str, Any] = {
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Draw a table of a document that stands for the kept result."""
+    """Return a function that renders a table of a document in place of the stored result."""
 
     def draw(document: Any = DOCUMENT, **more: Any) -> str:
         monkeypatch.setattr(table, "load", lambda _: document)
@@ -222,7 +222,7 @@ def test_what_was_not_measured_says_how(shown: Any) -> None:
 
 @pytest.fixture
 def chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chart:
-    """A chart of bars in a folder of its own."""
+    """Return a chart of bars in a separate folder."""
     monkeypatch.setattr(charts, "load", lambda _: DOCUMENT)
     monkeypatch.setattr(charts, "ROOT", tmp_path)
     (tmp_path / "docs" / "images").mkdir(parents=True)
@@ -262,7 +262,7 @@ def test_dots(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    """Of two colours, by WCAG 2."""
+    """Return the contrast of two colours, by WCAG 2."""
 
     def light(colour: str) -> float:
         parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))

@@ -1,4 +1,4 @@
-"""TNTP: networks, zones that no path passes, trips, flows and coordinates."""
+"""TNTP: networks, closed zones, trips, flows and coordinates."""
 
 from __future__ import annotations
 

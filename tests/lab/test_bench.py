@@ -1,4 +1,4 @@
-"""The benchmarks: graphs, sources, fairness of the rounds, answers, reports, the command."""
+"""Benchmarks: graphs, sources, fairness of the rounds, answers, reports, the command."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_sources_of_poor_graphs() -> None:
 
 
 class Recorder(Nearfar):
-    """Remembers who solved what."""
+    """Contender that records who solved which source."""
 
     def __init__(self, name: str, log: list[tuple[str, int]], off: float = 0.0) -> None:
         super().__init__(1)

@@ -1,4 +1,4 @@
-"""What the experiments of single papers promise: graphs, bounds, tables, what is kept of them."""
+"""Experiments of single papers: graphs, bounds, tables, and stored data."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_bytes_that_must_move() -> None:
     graph = Graph.from_edges([0, 0, 3], [1, 2, 4], np.array([5, 6, 7], np.int32), n_vertices=5)
     truth = proven(graph, [0])[0]
     found = bytes_once(graph, truth)
-    assert found["edges"] == 2  # the edge of the vertex that is not reached is not counted
+    assert found["edges"] == 2  # the edge of the unreached vertex is not counted
     rows = 3 * 2 * graph.indptr.dtype.itemsize
     assert found["bytes"] == rows + 2 * (graph.indices.dtype.itemsize + 4) + 5 * 4
 
@@ -119,7 +119,7 @@ def test_johnson_scales_a_sample_to_all_sources() -> None:
 
 
 def checkout_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in the checkout's place; where it keeps results."""
+    """Replace the checkout by a folder; return its folder of results."""
     (folder / "docs").mkdir()
     (folder / "benchmarks" / "results").mkdir(parents=True)
     monkeypatch.setattr(checkout, "ROOT", folder)
@@ -150,7 +150,7 @@ def test_parts_of_an_experiment_are_kept_together(
 ) -> None:
     for graph in ("flickr", "rmat"):
         run("davidson-2014", out=tmp_path / graph, scale="tiny", device="cpu", only=[graph])
-    (tmp_path / "rmat" / "results.json").unlink()  # as after a run that was stopped
+    (tmp_path / "rmat" / "results.json").unlink()  # as after an interrupted run
     results = checkout_at(tmp_path, monkeypatch)
     for words in ([str(tmp_path / "flickr")], ["--add", str(tmp_path / "rmat")]):
         assert keep.main(words) == 0

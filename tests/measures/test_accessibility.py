@@ -1,4 +1,4 @@
-"""Scores of accessibility, against sums over a table that is held in memory."""
+"""Scores of accessibility, compared with sums over a stored table."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_scores_are_sums_over_the_table(
     )  # fmt: skip
     assert np.allclose(scores, factors @ ratio)
     assert told[-1] == (80, 80)
-    # What people have adds up to the beds that somebody reaches.
+    # The scores of all people add up to the reached beds.
     assert (scores * homes["people"]).sum() == pytest.approx(clinics["beds"][reaching > 0].sum())
 
 

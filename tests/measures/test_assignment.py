@@ -1,4 +1,4 @@
-"""User equilibrium of traffic: known flows, closed forms, arguments that are refused."""
+"""User equilibrium of traffic: known flows, closed forms, refused arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def two_roads() -> nearfar.Graph:
 
 
 def braess() -> tuple[nearfar.Graph, Any]:
-    """Braess' network, in its order of edges, with the costs of 1968."""
+    """Return Braess' network, in its order of edges, with the costs of 1968."""
     graph = nearfar.Graph.from_edges([0, 0, 1, 1, 2], [1, 2, 2, 3, 3], np.ones(5))
     fixed, per_unit = np.array([0.0, 50, 10, 50, 0]), np.array([10.0, 1, 1, 1, 10])
     return graph, lambda flow: fixed + per_unit * flow
@@ -47,7 +47,7 @@ def test_known_flows_are_found(name: str, factors: dict[str, float], most: int) 
     assert len(found.history) <= most
     known, _ = read_flows(data_path(f"tntp/{name}_flow.tntp.xz"), town.graph)
     assert np.abs(found.flows - known).sum() / known.sum() < 4e-3
-    # The gap, computed anew from edge_loads.
+    # The gap, recomputed from edge_loads.
     fixed = sum(factor * town.links[key.removesuffix("_factor")] for key, factor in factors.items())
     costs = found.times + fixed
     best = edge_loads(town.searched.with_weights(costs), town.demand, zones=town.zones)
@@ -111,7 +111,7 @@ def test_power_zero_without_flow_neither_warns_nor_spoils_directions() -> None:
 
 @pytest.mark.data
 def test_links_of_power_zero_leave_the_directions_conjugate() -> None:
-    """An unused link of power 0 made every share of the last aim 0, and 275 rounds 1,208."""
+    """Regression: an unused link of power 0 made 275 iterations 1,208."""
     town = read_town("Anaheim")
     m = town.graph.n_edges
     power = town.links["power"].copy()

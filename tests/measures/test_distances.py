@@ -1,4 +1,4 @@
-"""Closeness, harmonic centrality, eccentricity and what follows, against NetworkX."""
+"""Closeness, harmonic centrality, eccentricity and related measures, compared with NetworkX."""
 
 from __future__ import annotations
 

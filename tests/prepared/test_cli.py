@@ -1,4 +1,4 @@
-"""`nearfar prepare`, and prepared graphs where a command reads a graph."""
+"""`nearfar prepare`, and prepared graphs as input of other commands."""
 
 from __future__ import annotations
 
