@@ -181,7 +181,7 @@ def in_turns(contenders: list[str], rounds: int, solve: Callable[..., Any]) -> d
 
 
 def main() -> int:
-    """Judge the chosen graphs, print and write."""
+    """Measure the chosen graphs, print and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_output(parser)
     names = [*GRAPHS, *BOUNDED]

@@ -40,7 +40,7 @@ Flags = NDArray[np.bool_]
 
 
 class Round(NamedTuple):
-    """One relax step, with its state before the step and its effect.
+    """Relax step, with its state before the step and its effect.
 
     Attributes
     ----------

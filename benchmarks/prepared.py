@@ -73,7 +73,7 @@ class Asked:
 
 
 class Contest:
-    """One prepared graph: the rows of nearfar, and whether they are right."""
+    """Prepared graph with the rows of nearfar, and whether they are right."""
 
     def __init__(self, graph: Graph, threads: int, clock: Clock) -> None:
         self.graph, self.clock = graph, clock

@@ -133,7 +133,7 @@ def by_launch(work: Callable[[], None], units: int) -> list[tuple[str, float]]:
 
 
 class Bench:
-    """One graph on the device, its sources, and proven distances."""
+    """Graph on the device, its sources, and proven distances."""
 
     def __init__(self, name: str, prepared: Prepared, most: int) -> None:
         self.name, self.prepared, self.n = name, prepared, prepared.n_vertices

@@ -67,7 +67,7 @@ def together(solve: Callable[[int], Any], sources: list[int], threads: int) -> l
 
 
 def same(first: list[Any], found: list[Any]) -> bool:
-    """Whether two lists of rows are equal."""
+    """Return whether two lists of rows are equal."""
     return all(np.array_equal(one, other) for one, other in zip(first, found, strict=True))
 
 

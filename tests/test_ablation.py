@@ -128,7 +128,7 @@ def test_tables_have_a_row_per_trick_and_a_column_per_graph() -> None:
     assert ["a", "1.01", "1.04"] in rows
     assert ["c", "1.00", "1.02"] in rows
     assert ["with all", "10 ms", "10 ms"] in rows
-    assert "beside 2 busy loops, small: c 1.90" in said
+    assert "with 2 busy loops, small: c 1.90" in said
     assert said.endswith("below 1.05 everywhere: a")
 
 

@@ -61,7 +61,7 @@ class Chart:
         return f"docs/images/{self.name}.svg"
 
     def data(self) -> dict[str, dict[str, list[Any]]]:
-        """Values of bars by group and bar, else of panel and series, as pairs or dots."""
+        """Return the values by group and bar, else by panel and series, as pairs or dots."""
         found: dict[str, dict[str, list[Any]]] = {}
         for label, file in self.files.items():
             for row in rows_of(load(file) or {}, self.rows, self.only):
@@ -75,7 +75,7 @@ class Chart:
         return found
 
     def digest(self) -> str:
-        """Digest of the picture's inputs."""
+        """Return the digest of the picture's inputs."""
         source = Path(__file__).read_text(encoding="utf-8")
         return hashlib.sha256(f"{self}{json.dumps(self.data())}{source}".encode()).hexdigest()
 

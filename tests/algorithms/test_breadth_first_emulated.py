@@ -151,7 +151,7 @@ def test_the_transpose_is_made_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_transpose_that_the_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = generate("uniform_random", vertices=700, degree=8).without_weights()
     with monkeypatch.context() as full:
-        full.setattr(reverse, "_HEAVY", 1e-6)  # a list of more entries than there is memory
+        full.setattr(reverse, "_HEAVY", 1e-6)  # a list with more entries than memory holds
         assert check(graph, 0, thin_limit=0, transpose=True).stats["pulls"] == 0
 
 

@@ -128,7 +128,7 @@ def test_workers_begin_with_the_width_of_the_last_search() -> None:
     graph = grid(150)
     expected = oracle(graph)
     nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2, limit=50)
-    assert _WIDTH.get(graph, 2) is None  # it saw a part of the graph
+    assert _WIDTH.get(graph, 2) is None  # the search reached only part of the graph
     for _ in range(3):
         paths = nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2)
         assert np.array_equal(paths.distances, expected)

@@ -494,7 +494,7 @@ def test_distances_that_fit_less_than_was_guessed(monkeypatch: pytest.MonkeyPatc
     sources, targets = np.append(heads, heads + 1), np.append(heads + 1, heads)
     graph = Graph.from_edges(sources, targets, np.ones(len(sources), np.int32), n_vertices=600)
     assert graph.mean_degree > one_launch_forms.ROAD_LIKE
-    assert forms_of(graph, 2) == ["plain", "packed"]  # in 8 bits in vain, then in 16
+    assert forms_of(graph, 2) == ["plain", "packed"]  # 8 bits fail, then 16 are used
     assert forms_of(graph, 1, distance_bits=8) == ["plain"]
     assert forms_of(graph, 1, distance_bits=16) == ["packed"]
 

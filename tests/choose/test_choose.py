@@ -299,7 +299,7 @@ def test_a_graph_on_the_host_is_worth_moving_only_when_large() -> None:
     assert faster(large, request) == "cuda"
     with assumed("cuda", replace(H200, transfer=1e8)):  # a slow bus
         assert faster(large, request) == "cpu"
-        DEVICE_GRAPH.put(large, object())  # once it is there, only distances travel
+        DEVICE_GRAPH.put(large, object())  # with the graph on the device, only distances are copied
         assert faster(large, request) == "cuda"
         DEVICE_GRAPH.drop(large)
 

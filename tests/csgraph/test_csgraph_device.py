@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
 class DeviceCsr:
-    """The part of ``cupyx.scipy.sparse.csr_matrix`` that nearfar uses."""
+    """Part of ``cupyx.scipy.sparse.csr_matrix`` that nearfar uses."""
 
     __module__ = "cupyx.scipy.sparse"
 

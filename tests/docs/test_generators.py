@@ -103,15 +103,15 @@ def test_what_a_result_file_may_not_be() -> None:
     script.check({"environment": AROUND, "rows": [row]})
     script.check({"environments": [AROUND], "tasks": [{"environment": 0, **row}]})
     for wrong, why in (
-        ({"rows": [row]}, "rows/0/samples_s: measured in no environment"),
+        ({"rows": [row]}, "rows/0/samples_s: no environment of the measurement"),
         ({"environment": {**AROUND, "commit": None}, "rows": []}, "environment/commit: None"),
         (
             {"environment": AROUND, "rows": [{**row, "median_s": 3.0}]},
             "rows/0/median_s: not the median",
         ),
         ({"environment": AROUND, "rows": [{**row, "right": "yes"}]}, "rows/0/right: 'yes'"),
-        ({"environment": AROUND, "rows": [{"samples": [-1.0]}]}, "samples/0: -1.0 is no finite"),
-        ({"environment": AROUND, "ratio": float("nan")}, "ratio: nan is no finite number"),
+        ({"environment": AROUND, "rows": [{"samples": [-1.0]}]}, "samples/0: -1.0 is not a finite"),
+        ({"environment": AROUND, "ratio": float("nan")}, "ratio: nan is not a finite number"),
     ):
         with pytest.raises(ValueError, match=re.escape(why)):
             script.check(wrong)
@@ -312,7 +312,7 @@ def test_a_page_without_its_block_is_refused(
 ) -> None:
     monkeypatch.setattr(checkout, "ROOT", tmp_path)
     (tmp_path / "README.md").write_text("no block here")
-    with pytest.raises(SystemExit, match=r"README\.md must have the block"):
+    with pytest.raises(SystemExit, match=r"README\.md must contain the block"):
         generator.filled("README.md")
 
 

@@ -258,7 +258,7 @@ def test_edges_of_any_format_can_be_counted(tmp_path: Path, suffix: str) -> None
     write(graph, path)
     counted = read(path, weight=None)
     assert not counted.is_weighted
-    assert "unit" not in counted.attributes  # of the weights
+    assert "unit" not in counted.attributes  # the unit is that of the weights
     if suffix in (".gr", ".nfg", ".npz", ".mtx"):
         with pytest.raises(OptionError, match="have one weight per edge, not 'length': leave"):
             read(path, weight="length")
@@ -351,7 +351,7 @@ def test_numbers_of_the_file_are_names(name: str, tmp_path: Path) -> None:
         write(graph, tmp_path / again)
         back = read(tmp_path / again)
         assert nearfar.sssp(back, 1).path_to(3) == [1, 2, 3]
-        if again != "b.csv":  # where 0 to 4 are the ids
+        if again != "b.csv":  # b.csv has the ids 0 to 4
             assert back.vertex_names == range(1, 5)
             assert back.n_vertices == 4
     if name.endswith(".gr"):

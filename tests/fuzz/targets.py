@@ -141,7 +141,7 @@ def _reseal(header_and_arrays: bytes) -> bytes:
         grown, said = str(len(data)).encode(), str(header["file_size"]).encode()
         if len(grown) == len(said):
             raw = raw.replace(b'"file_size": ' + said, b'"file_size": ' + grown)
-    except Exception:  # whatever the damage left of it
+    except Exception:  # damage may have left anything
         pass
     data[24 : 24 + length] = raw
     struct.pack_into("<II", data, 12, length, zlib.crc32(raw))

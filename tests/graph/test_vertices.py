@@ -236,7 +236,7 @@ class TestIntegerNames:
             Graph.from_edges([101, 205], [205, 309], [1.0, 2.0])
         assert Graph.from_edges([101], [309], names=False).n_vertices == 310
         assert Graph.from_edges([101], [309], n_vertices=310).n_vertices == 310
-        assert Graph.from_edges([0], [19]).n_vertices == 20  # one in ten
+        assert Graph.from_edges([0], [19]).n_vertices == 20  # one vertex in ten has edges
         # Many sinks of one source are no gaps.
         assert Graph.from_edges(np.zeros(999, np.int64), np.arange(1, 1000)).n_vertices == 1000
 

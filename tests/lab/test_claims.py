@@ -290,7 +290,7 @@ def test_large_rmat_is_for_the_throughput_alone(tmp_path: Path) -> None:
     (task,) = outcome.results["tasks"]
     assert sorted(task["result"]["cases"]) == ["Dijkstra, binary heap", "Near-Far"]
     (table,) = [t for t in outcome.results["tables"] if t["key"] == "table-2"]
-    assert table["rows"] == []  # it is not a graph of Table II
+    assert table["rows"] == []  # the graph is not in Table II
 
 
 def test_counts_follow_the_library() -> None:
@@ -300,7 +300,7 @@ def test_counts_follow_the_library() -> None:
     for criterion in ("frontier", "crauser"):
         seen: list[Any] = []
         count = counts.checked(graph, source, criterion, seen.append)
-        assert len(seen) == count  # and the distances and rounds were compared inside
+        assert len(seen) == count  # distances and rounds are compared inside
     working = np.zeros(70, bool)
     assert counts.mixed_warps(working) == 0
     working[:32] = True

@@ -79,7 +79,7 @@ def test_davidson_counters_tell_the_papers_story() -> None:
     assert sweep is not None
     assert near is not None
     assert near[0] > sweep[0] > 1  # less work saved by sweeping than by Near-Far
-    assert near[1] < sweep[1]  # and more at once
+    assert near[1] < sweep[1]  # and more vertices per iteration
     assert set(METHODS) <= set(result["cases"])
     (table,) = [t for t in DAVIDSON.tables(done, TINY) if t.key == "table-3"]
     printed = [tuple(row[4:]) for row in table.rows]

@@ -436,7 +436,7 @@ def test_tasks_of_the_host_need_no_gpu(tmp_path: Path, monkeypatch: pytest.Monke
     outcome = run("martin-2009", only=[first, second], **given)
     assert (outcome.kept, outcome.measured) == (1, 1)
     assert beside + "the numbers of X100." in outcome.results["remarks"]
-    on_gpu(monkeypatch, "")  # and again without
+    on_gpu(monkeypatch, "")  # once more without a GPU
     assert run("martin-2009", only=rest, **given).measured == 1
     on_gpu(monkeypatch, "X200")
     with pytest.raises(OptionError, match=r"another run \(gpu X100, not X200\)"):

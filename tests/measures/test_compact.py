@@ -78,7 +78,7 @@ def test_a_tree_is_products_of_numbers_of_vertices() -> None:
     size = np.ones(n)
     for v in range(n - 1, 0, -1):
         size[before[v - 1]] += size[v]
-    want = (n - size) * (size - 1)  # from below to elsewhere; from below to below:
+    want = (n - size) * (size - 1)  # paths from a branch to the rest; between branches:
     branches = np.zeros(n)
     np.add.at(branches, before, size[1:] ** 2)
     want += ((size - 1) ** 2 - branches) / 2

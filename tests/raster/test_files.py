@@ -23,7 +23,7 @@ from tests.program import run, succeed
 
 @pytest.fixture
 def tiff(tmp_path: Path) -> Path:
-    """Costs in UTM, 30 m cells, -9 for missing data."""
+    """Write costs in UTM with 30 m cells and -9 for missing data."""
     rasterio = pytest.importorskip("rasterio")
     cost = np.ones((40, 50), dtype=np.float32)
     cost[10, 5:] = -9
@@ -93,7 +93,7 @@ def test_what_cannot_be_read_or_written(tmp_path: Path) -> None:
     for name, words in (
         ("bad.npy", "not an array"),
         ("bad.map", "line 6: 2 cells"),
-        ("worse.map", "no grid map"),
+        ("worse.map", "not a grid map"),
     ):
         with pytest.raises(errors.GraphFormatError, match=words):
             read_raster(tmp_path / name)

@@ -47,7 +47,7 @@ def test_edges_that_have_no_room_lie_in_a_file(dtype: str, tmp_path: Path) -> No
     np.testing.assert_array_equal(found, truth)
     assert stats["edges_in"] == str(tmp_path)
     assert mapped() == {str(tmp_path)}
-    assert not list(tmp_path.glob(".nearfar-*"))  # it has no name
+    assert not list(tmp_path.glob(".nearfar-*"))  # the file has no name
     distances(graph, sources, memory=5 * MEGA, stats=(again := {}), **call)
     assert "edges_in" not in again  # they exist already
     del graph

@@ -32,7 +32,7 @@ from tests.emulator import CACHE
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 FULL = "sm_90"  # architecture for which every form of every program is compiled
 OLDEST = "sm_75"  # architecture with the fewest instructions
-NEWEST = "sm_100"  # launch shapes were not measured there, and the compiler spills more
+NEWEST = "sm_100"  # launch shapes are not tuned for it, and the compiler spills more
 NEAR_FAR = "papers/davidson_2014/near_far/"
 ONE_LAUNCH = "algorithms/near_far/"
 # (index, position, weight, weighted): the narrow forms, the wide one, and none without weights.

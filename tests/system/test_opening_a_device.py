@@ -18,7 +18,7 @@ from nearfar.system.devices import cupy_module, runtime
 
 
 class Driver:
-    """The driver's three functions for opening a device, with counts of their calls."""
+    """Stand-in for the driver functions that open a device, with counts of their calls."""
 
     def __init__(self, fails: str | None = None) -> None:
         self.called: list[str] = []

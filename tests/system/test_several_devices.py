@@ -147,13 +147,15 @@ def test_a_device_at_work_leaves_a_block_to_each_that_has_none():
     """Otherwise two blocks for two devices both go to the device whose thread starts first."""
     queue = several._Blocks("abcd", devices=2)
     assert queue.take(first=True) == "a"
-    assert queue.take(first=False) == "b"  # two more wait, for one that has none
+    assert (
+        queue.take(first=False) == "b"
+    )  # two more are left, one reserved for a device without work
     assert queue.take(first=False) == "c"
     assert queue.take(first=False) is None
     assert queue.take(first=True) == "d"  # the other device
     for _ in range(2):
         queue.done(last=False)
-    queue.give_back("d")  # it fails, and will take no more
+    queue.give_back("d")  # it fails, and takes no more
     assert queue.free == 0
     assert queue.take(first=False) == "d"
     queue.done(last=False)

@@ -149,7 +149,7 @@ def test_a_batch_on_a_gpu_stays_there(dtype: str | None, monkeypatch: pytest.Mon
     np.testing.assert_array_equal(real(found), want)
 
 
-# ---- beside PyTorch ------------------------------------------------------------------------------
+# ---- compared with PyTorch -----------------------------------------------------------------------
 
 
 def test_tensors_come_back_as_tensors_in_pytorch_geometrics_layout() -> None:

@@ -135,5 +135,5 @@ def _method_options() -> set[str]:
 
 
 def _reader_options() -> set[str]:
-    every = {"max_unpacked"}  # of :func:`nearfar.read` itself
+    every = {"max_unpacked"}  # options of :func:`nearfar.read` itself
     return every.union(*(form.read_options() for form in formats().values()))

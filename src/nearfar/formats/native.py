@@ -236,7 +236,7 @@ def write(graph: Graph, sink: Sink) -> None:
         "n_vertices": graph.n_vertices,
         "n_edges": graph.n_edges,
         "directed": graph.directed,
-        # of names that are consecutive numbers other than the indices
+        # first name, if names are consecutive numbers other than the indices
         "first_name": graph.vertex_names.start if isinstance(graph.vertex_names, range) else None,
         "scan": {key: _plain(value) for key, value in graph._scan.items()},
         "attributes": {k: v for k, v in graph.attributes.items() if _is_json(v)},

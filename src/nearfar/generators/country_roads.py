@@ -246,7 +246,7 @@ def _cut(
         root = np.sqrt(np.sqrt(width * height * _VERTICES_PER_JUNCTION))
         allowed = 2 + (root * (0.25 + 0.8 * draw[k:])).astype(np.int64)
 
-        # Every line over every cut, from its near bank; the far one is 2 water + 1 steps on.
+        # Every line across every cut, from its near bank; the far bank is 2 water + 1 steps away.
         step, along = np.where(upright, 1, columns), np.where(upright, columns, 1)
         piece = np.repeat(np.arange(k), length)
         position = np.arange(len(piece)) - np.repeat(np.cumsum(length) - length, length)

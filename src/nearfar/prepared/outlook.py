@@ -24,7 +24,7 @@ class Outlook:
     worth: bool  # whether nearfar.prepare would accept it
     exact: bool  # whether the figures come from an order instead of samples of the graph
     # n_shortcuts, n_triangles, nbytes: arcs that elimination adds, steps of a customization, and
-    # bytes besides the graph. None if samples already showed that the graph has no small separators
+    # bytes in addition to the graph. None if samples showed that there are no small separators
     n_shortcuts: int | None
     n_triangles: int | None
     nbytes: int | None

@@ -84,7 +84,7 @@ def _swept(facts: Facts, request: Request, arcs: float, height: float) -> float:
     each = _ARC * arcs + _VERTEX * facts.n
     if isinstance(facts.graph, Prepared) and facts.graph.adds_floats:
         each += _RESTORED * facts.n
-    elif request.targets is not None:  # a product, unless there are many
+    elif request.targets is not None:  # a table is a product, unless it has many targets
         each = min(each, len(request.targets) * (_COMMON * height + _VERTEX))
     return request.n_sources * each
 

@@ -19,7 +19,7 @@ __all__ = ["Engine", "macros", "search"]
 
 _C_TYPES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}
 _SOURCE = 64  # mark of a tile with a source, as in tiles.cuh
-_TILE = 24  # bytes of a tile besides its cells
+_TILE = 24  # bytes per tile in addition to its cells
 # A GPU takes _VISIT seconds per visit of few tiles, more than a CPU. The search moves to the CPU
 # once such visits have taken as long as copying the distances, and back once many tiles wait.
 _VISIT, _COPIED = 7e-6, 10e9  # seconds; bytes per second to the host and back; on an H100
@@ -53,14 +53,14 @@ def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) 
 
 
 class Engine:
-    """The program for a raster, which relaxes it or a part of it: all of some lines.
+    """Program for a raster, which relaxes the whole raster or a part: a range of lines.
 
-    A part is a raster of its own, as far as the kernel is concerned. Lines are rows in two
+    For the kernel a part is a raster itself. Lines are rows in two
     dimensions and planes in three.
     """
 
     def __init__(self, grid: Raster) -> None:
-        runtime.device()  # or the reason why there is none
+        runtime.device()  # raises an error with the reason if there is no device
         self.grid = grid
         self.given = grid._describe_steps(grid.dtype)
         self.macro = macros(grid.dtype, grid.ndim, self.given["rule"], grid.steps)

@@ -79,7 +79,7 @@ def _copy(source: Any, name: str, dtype: Any, progress: Any) -> NDArray[Any]:
     each = max(1, kind.itemsize * int(np.prod(shape[1:])))
     step = max(1, _BLOCK // each)
     chunks = getattr(source, "chunks", None)
-    if chunks:  # whole chunks, where a block holds one
+    if chunks:  # round blocks to whole chunks, if a chunk fits
         first = chunks[0] if isinstance(chunks[0], int) else max(chunks[0])
         step = max(step // first, 1) * first
     with replacing(name) as temporary, open(temporary, "wb") as file:

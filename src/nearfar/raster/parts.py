@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["search"]
 
-_SPARE = 0.9  # of the free memory: the rest is for masks of barriers and small arrays
+_SPARE = 0.9  # share of the free memory for parts; masks of barriers and small arrays use the rest
 
 
 def search(

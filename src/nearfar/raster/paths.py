@@ -22,7 +22,7 @@ __all__ = ["LeastCostPath", "least_cost_paths", "path_cost"]
 
 
 class LeastCostPath(NamedTuple):
-    """One path: its cost, and its cells from source to target, shape (length, ndim)."""
+    """Path with its cost and its cells from source to target, shape (length, ndim)."""
 
     cost: Any
     cells: NDArray[np.int64]

@@ -202,7 +202,7 @@ def test_a_file_is_written_in_blocks_and_resumed(tmp_path: Path) -> None:
         assert told == [(10, 50), (20, 50)]
         stats: dict[str, Any] = {}
         nearfar.table(g, homes, PLACES, out=str(path), block=10, stats=stats)
-        assert stats["vertices"][0] <= 60  # of three blocks: two were kept
+        assert stats["vertices"][0] <= 60  # two of three blocks were kept
         if name == "t.parquet":
             frame = pandas.read_parquet(path).set_index("origin")
             assert frame.index.tolist() == homes.index.tolist()

@@ -128,7 +128,7 @@ class _Timing:
 
     def __init__(self, graph: Graph, truth: dict[int, NDArray[Any]]) -> None:
         self.graph = graph
-        self.found: dict[str, dict[str, Any]] = {}  # by label
+        self.found: dict[str, dict[str, Any]] = {}  # results by label
         self.spent: dict[str, float] = {}  # timed seconds by label
         self._truth = _Truth(truth)
 

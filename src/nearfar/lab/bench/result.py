@@ -91,7 +91,7 @@ class Result:
 
 @dataclass(slots=True)
 class Run:
-    """All contenders on one graph."""
+    """Results of all contenders on one graph."""
 
     graph: str
     summary: str

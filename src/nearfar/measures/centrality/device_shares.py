@@ -172,7 +172,7 @@ def _entering(graph: Graph) -> Graph | None:
     """Return the reversed graph, or None if every edge is stored both ways with one weight."""
     arrays = graph.indptr, graph.indices, graph.weights
     forth = Graph.from_csr(*arrays, directed=True, copy=False)
-    back = forth.transpose()  # whose rows are sorted
+    back = forth.transpose()  # rows of a transpose are sorted
     same = bool(np.array_equal(back.indptr, graph.indptr))
     if same:
         by_head = np.lexsort((graph.indices, graph.tails()))
@@ -183,7 +183,7 @@ def _entering(graph: Graph) -> Graph | None:
 
 
 class _Run:
-    """A graph on the device, and the sums of its blocks."""
+    """Graph on a device, and the sums of its blocks."""
 
     def __init__(self, graph: Graph, asked: _Request) -> None:
         n, m = graph.n_vertices, graph.n_edges

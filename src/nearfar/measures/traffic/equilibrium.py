@@ -383,7 +383,7 @@ class _Problem:
 
 
 class _Aims:
-    """The last two aims, from which the next one is computed."""
+    """Pair of the last two aims, from which the next one is computed."""
 
     def __init__(self, problem: _Problem) -> None:
         self.problem = problem

@@ -65,12 +65,12 @@ class DeviceTree:
 class DeviceAbove:
     """Labels outside the cells, in pieces."""
 
-    labels: NDArray[np.int32]  # on the host
+    labels: NDArray[np.int32]  # host array
     # int32 array, shape (n,); number of each label among these, -1 for other labels
     place: Any
     pieces: DevicePieces
     # int32 array, shape (n,), or None; depth of each label's first ancestor in the top,
-    # itself included; -1 if there is none
+    # including the label itself; -1 without one
     stop: Any
     # rows of members and boundaries that products for `place` read, once built
     members: list[tuple[Any, Any]] = field(default_factory=list)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
 
 _MOST = 2**63
-#: Kinds of the values that a file keeps besides arrays.
+#: Types of the values that a file stores in addition to arrays.
 _KINDS: dict[str, tuple[type, ...]] = {
     "directed": (bool,),
     "first_number": (int, type(None)),

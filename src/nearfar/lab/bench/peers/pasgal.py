@@ -44,7 +44,7 @@ class Pasgal(Program):
     command = "pasgal-sssp"
     floats = True
     farthest = 2**31
-    max_edges = 10_000_000  # it reads text
+    max_edges = 10_000_000  # larger text files take minutes to read
 
     def write(self, graph: Graph, folder: Path) -> None:
         """Write text with weights."""

@@ -317,7 +317,7 @@ class DeviceReduction:
         cp, count = runtime.cupy(), len(sources)
         timer = runtime.Timer().start()
         given = runtime.upload(sources.astype(np.int32))
-        # In tree order, vertices near one source are near the next source, too.
+        # In tree order, vertices near one source are also near the next one.
         there, order = cp.empty(count, dtype=np.int64), cp.empty(count, dtype=np.int32)
         self._order.set(sources=given, count=np.int32(count), ordered=there, order=order)
         self._order()
