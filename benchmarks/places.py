@@ -84,9 +84,8 @@ def pandana_of(name: str, scale: str) -> Any:
     graph = dict(networks(scale))[name]
     xy = np.asarray(graph.coordinates)
     ends = pandas.Series(graph.tails(np.int64)), pandas.Series(graph.indices.astype(np.int64))
-    costs = pandas.DataFrame(
-        {"w": (graph.effective_weights + 0.5) / 1000}
-    )  # pandana truncates weights
+    # pandana truncates weights
+    costs = pandas.DataFrame({"w": (graph.effective_weights + 0.5) / 1000})
     with contextlib.redirect_stdout(None), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pandana.Network(

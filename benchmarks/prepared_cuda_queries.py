@@ -245,9 +245,8 @@ def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
             partial, _ = found
             parts = (partial.counts, partial.totals, partial.most, partial.bins)
             parts += (partial.vertices, partial.distances)
-            kept = [
-                runtime.download(part) for part in parts if part is not None
-            ]  # only some parts have results
+            # only some parts have results
+            kept = [runtime.download(part) for part in parts if part is not None]
             rows = [np.ascontiguousarray(part.reshape(len(sources), -1)) for part in kept]
             return np.concatenate([row.view(np.uint8) for row in rows], axis=1)
 

@@ -302,9 +302,8 @@ def distances_trial(
         return wrong_tree(truth, rows, before, near=near)
 
     sources = None if every else truth.sources[rows]
-    anywhere = np.arange(
-        len(truth.sources)
-    )  # sources from which Johnson's method finds a negative cycle
+    # sources from which Johnson's method finds a negative cycle
+    anywhere = np.arange(len(truth.sources))
     shown = {k: v if k != "out" or isinstance(v, str) else v.dtype for k, v in given.items()}
     door = nearfar.all_pairs if every else nearfar.distances
     arguments = (graph,) if every else (graph, sources)

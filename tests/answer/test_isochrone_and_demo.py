@@ -226,6 +226,5 @@ def test_the_colour_bar_says_what_it_shows(
     isochrone.draw_isochrones(nearfar.sssp(grid, 0), tmp_path / "m.png", unit=unit)
     texts = [text.get_text() for text in drawn[0].texts]
     assert said in texts
-    assert not any(
-        text.endswith((" km", " m")) for text in texts
-    )  # a grid has no place on the Earth
+    # a grid has no place on the Earth
+    assert not any(text.endswith((" km", " m")) for text in texts)

@@ -65,9 +65,8 @@ def test_an_isochrone_ends_within_a_line() -> None:
     assert [[2, 1], [4, 1]] not in lines
     (feature,) = isochrones(paths, [100])["features"]
     shown = feature["geometry"]["coordinates"]
-    assert sorted(map(str, shown)) == sorted(
-        {*map(str, shown)}
-    )  # the reverse edge has the same line
+    # the reverse edge has the same line
+    assert sorted(map(str, shown)) == sorted({*map(str, shown)})
     assert [[0, 5], [4, 1]] in shown
 
 

@@ -29,12 +29,8 @@ from tests.gpu.digest import VALIDATION, digest, fresh_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 _TOOLS = ("memcheck", "initcheck")
-_SAME = (
-    "compute_capability",
-    "driver_cuda",
-    "cupy",
-    "nvrtc",
-)  # fields that must agree for recorded results to count
+# fields that must agree for recorded results to count
+_SAME = ("compute_capability", "driver_cuda", "cupy", "nvrtc")
 _FEW = 12  # maximum number of failed tests that run again one by one
 
 

@@ -103,9 +103,8 @@ def test_floats_as_the_sweep_adds_them(
     dtype: Any, kind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The distances of a sweep give the same bits as rows of them."""
-    monkeypatch.setattr(
-        device_tiles, "_PAYS", -1
-    )  # rows from cells, since tiles add in another order
+    # rows from cells, since tiles add in another order
+    monkeypatch.setattr(device_tiles, "_PAYS", -1)
     rng = np.random.default_rng(2)
     prepared = nearfar.prepare(random_graph(rng, 80, 260, dtype), force=True)
     stats: dict[str, Any] = {}

@@ -194,9 +194,8 @@ class PreparedTurns(TurnGraph):
         at, changed = changed_weights(self.original, edges, weights)
         touched = np.zeros(self.original.n_edges + 1, dtype=bool)
         touched[at] = True
-        places = np.flatnonzero(
-            touched[self.edges]
-        )  # -1, a link without an edge, reads the last entry
+        # -1, a link without an edge, reads the last entry
+        places = np.flatnonzero(touched[self.edges])
         unit = self.original.attributes.get("unit")
         original = self.original.with_weights(changed, unit=unit)
         searched = self.searched_weights(original.effective_weights)

@@ -54,9 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "predecessors": "find predecessors too",
         },
     )
-    parser.add_argument(
-        "--targets", nargs="+", dest="targets", help=argparse.SUPPRESS
-    )  # name in version 0.1
+    # name in version 0.1
+    parser.add_argument("--targets", nargs="+", dest="targets", help=argparse.SUPPRESS)
     parser.add_argument(
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
     )

@@ -57,9 +57,8 @@ def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
         return distances
 
     distinct = list(dict.fromkeys(sources))
-    found = {
-        source: prove(source) for source in distinct[:1]
-    }  # builds the cached data that the others share
+    # builds the cached data that the others share
+    found = {source: prove(source) for source in distinct[:1]}
     with ThreadPoolExecutor(default_threads()) as pool:
         return found | dict(zip(distinct[1:], pool.map(prove, distinct[1:]), strict=True))
 

@@ -116,9 +116,8 @@ class Kept:
         if not self.there:
             return f"Not measured yet: `{self.command} -o DIR`."
         with_gpu = [place for place in self.environments if place.get("gpu")]
-        last = (with_gpu or self.environments)[
-            -1
-        ]  # some tasks of the host were measured without a GPU
+        # some tasks of the host were measured without a GPU
+        last = (with_gpu or self.environments)[-1]
         return (
             f"*{describe(last, _runs(self.environments))}; `{self.command}`, "
             f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"

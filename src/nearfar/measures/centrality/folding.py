@@ -86,17 +86,15 @@ def _cut(graph: Graph) -> Core | None:
     n = graph.n_vertices
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
     degree = np.diff(graph.indptr).astype(np.int64)
-    others = np.zeros(
-        n, dtype=np.int64
-    )  # sum of a vertex's neighbours: the neighbour itself if there is one
+    # sum of a vertex's neighbours: the neighbour itself if there is one
+    others = np.zeros(n, dtype=np.int64)
     np.add.at(others, tails, heads)
     rounds = []
     leaves = np.flatnonzero(degree == 1)
     while len(leaves):
         roots = others[leaves]
-        both = (degree[roots] == 1) & (
-            roots > leaves
-        )  # of the last two vertices of a component one remains
+        # of the last two vertices of a component one remains
+        both = (degree[roots] == 1) & (roots > leaves)
         leaves, roots = leaves[~both], roots[~both]
         degree[leaves] = 0
         np.subtract.at(degree, roots, 1)

@@ -198,9 +198,8 @@ def _top(tree: Tree, size: int) -> NDArray[np.int32]:
     if size == 0:
         return np.empty(0, dtype=np.int32)
     subtree = np.arange(tree.n_vertices) - tree.low + 1
-    largest = np.argpartition(-subtree, size - 1)[
-        :size
-    ]  # a parent's subtree is larger than its child's
+    # a parent's subtree is larger than its child's
+    largest = np.argpartition(-subtree, size - 1)[:size]
     return np.sort(largest)[::-1].astype(np.int32)
 
 

@@ -99,9 +99,8 @@ def renewed(
     threads: int,
 ) -> tuple[Metric, int]:
     """Return the metric after changes of weights, and the number of recomputed labels."""
-    if metric.weights.dtype != value_dtype(
-        graph
-    ):  # the first negative weight appeared, or the last one disappeared
+    # the first negative weight appeared, or the last one disappeared
+    if metric.weights.dtype != value_dtype(graph):
         return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
     edge_weights, sides = graph.effective_weights, metric.sides
     if sides == 1 and not _cpu.prepared_symmetric(view, edge_weights, labels, threads):

@@ -26,9 +26,8 @@ class DevicePieces:
     level_first: Any
     members: Any
     boundary: Any
-    ways: tuple[
-        Any, Any, Any, Any
-    ]  # copies of the host's `up_first`, `up`, `down_first` and `down`
+    # copies of the host's `up_first`, `up`, `down_first` and `down`
+    ways: tuple[Any, Any, Any, Any]
     # list of (int32 array, int); piece and first row for each warp of closures, and the members of
     # the largest piece among them
     jobs: list[tuple[Any, int]]

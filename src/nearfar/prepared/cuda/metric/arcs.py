@@ -152,7 +152,7 @@ def _third_sides(records: NDArray[np.int32], arcs: Any, depth: Any) -> tuple[Any
 
 
 def _heights(parent: NDArray[np.int32], depth: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the length of the longest path down from each label, in vertices."""
+    """Return the number of vertices below each label on the longest path down."""
     height = np.zeros(len(parent), dtype=np.int64)
     order = np.argsort(depth, kind="stable")
     first = np.searchsorted(depth[order], np.arange(1, int(depth.max(initial=0)) + 2))

@@ -27,9 +27,8 @@ def reduces(prepared: Prepared, reduction: RowReduction, width: int) -> bool:
     """
     if prepared.n_negative or not width or prepared.adds_floats:
         return False
-    if prepared.fixed is not None and may_saturate(
-        prepared
-    ):  # steps do not show that a float overflows
+    # steps do not show that a float overflows
+    if prepared.fixed is not None and may_saturate(prepared):
         return False
     return has_room(reduction, prepared)
 
