@@ -101,9 +101,8 @@ def cube(side: int) -> Graph:
 def judge(graph: Graph, dtype: str, rounds: int, count: int) -> dict[str, Any]:
     """Measure ``auto`` and its three cheapest methods, in alternation."""
     weights = graph.effective_weights
-    if (
-        dtype == "int32" and weights.dtype.kind == "f" and weights.max() <= 1000
-    ):  # to keep weights distinct
+    # scale to keep weights distinct
+    if dtype == "int32" and weights.dtype.kind == "f" and weights.max() <= 1000:
         weights = np.ceil(weights * (1000 / weights.max()))
     graph = Graph.from_csr(graph.indptr, graph.indices, weights.astype(dtype))
     able = np.flatnonzero(graph.degrees)

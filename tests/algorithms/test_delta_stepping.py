@@ -89,9 +89,8 @@ def test_automatic_delta_survives_a_few_huge_weights(method: str) -> None:
 def test_automatic_delta_narrows_when_the_first_guess_is_far_too_wide() -> None:
     graph = grid(250, top=3)
     weights = graph.weights.copy()
-    weights[: len(weights) // 256 * 256 : len(weights) // 256] = (
-        10**6
-    )  # weights that the sample reads
+    # weights that the sample reads
+    weights[: len(weights) // 256 * 256 : len(weights) // 256] = 10**6
     fooled = Graph.from_csr(graph.indptr, graph.indices, weights)
     paths = nearfar.sssp(fooled, 0, method="delta_stepping")
     assert np.array_equal(paths.distances, oracle(fooled))

@@ -347,9 +347,8 @@ def test_solves_go_on_while_the_next_form_is_compiled(monkeypatch: pytest.Monkey
     monkeypatch.setattr(compiler, "_in_background", {})
     solve = functools.partial(nearfar.sssp, graph, 0, method="near_far@cuda")
     assert [solve().stats["form"] for _ in range(4)] == ["sifted"] * 4
-    assert (
-        solve(sort_rows=True).stats["form"] == "sorted"
-    )  # a requested form waits for its compilation
+    # a requested form waits for its compilation
+    assert solve(sort_rows=True).stats["form"] == "sorted"
     may_go_on.set()
     compiler.finish_background()
     assert forms_of(graph, 2) == ["sorted", "sorted"]

@@ -149,8 +149,7 @@ def test_rows_that_are_written_in_place_are_one_block(tmp_path: Path) -> None:
         return len([part for part in done if part > 0])
 
     assert blocks(np.empty((k, n), graph.weight_dtype)) == 1
-    assert (
-        blocks(np.empty((k, 2 * n), graph.weight_dtype)[:, :n]) > 1
-    )  # rows are copied to the host
+    # rows are copied to the host
+    assert blocks(np.empty((k, 2 * n), graph.weight_dtype)[:, :n]) > 1
     mapped = np.memmap(tmp_path / "rows", graph.weight_dtype, "w+", shape=(k, n))
     assert blocks(mapped) > 1

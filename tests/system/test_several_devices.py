@@ -147,9 +147,8 @@ def test_a_device_at_work_leaves_a_block_to_each_that_has_none():
     """Otherwise two blocks for two devices both go to the device whose thread starts first."""
     queue = several._Blocks("abcd", devices=2)
     assert queue.take(first=True) == "a"
-    assert (
-        queue.take(first=False) == "b"
-    )  # two more are left, one reserved for a device without work
+    # two more are left, one reserved for a device without work
+    assert queue.take(first=False) == "b"
     assert queue.take(first=False) == "c"
     assert queue.take(first=False) is None
     assert queue.take(first=True) == "d"  # the other device

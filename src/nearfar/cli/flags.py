@@ -164,9 +164,8 @@ def call_of(args: argparse.Namespace, graph: Any, function: Callable[..., Any]) 
             hint = "; it has a flag" if hasattr(args, name) else ""
             raise OptionError(f"--option {name}=...: {name} is not an option of a method{hint}")
     if getattr(args, "devices", None) is not None:
-        call["devices"] = (
-            args.devices
-        )  # parameter of the function, or option of a method on several GPUs
+        # parameter of the function, or option of a method on several GPUs
+        call["devices"] = args.devices
     return call | options
 
 

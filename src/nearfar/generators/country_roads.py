@@ -33,10 +33,8 @@ _ACCESS = 0.3  # the same factor for streets that end at a motorway
 _DEAD_ENDS = 0.4  # share of the bends at which a dead end starts
 _BLOCK = 4  # junctions along a side of the field's cells
 _LEAST_PIECE = 300  # junctions of a piece that is not cut
-_WATER, _WIDEST = (
-    1 / 150,
-    4,
-)  # junctions under water on either side: share of the cut's length; maximum
+# junctions under water on either side: share of the cut's length; maximum
+_WATER, _WIDEST = 1 / 150, 4
 _PULL = 0.15  # shift towards settlements; a tenth of the streets are below half the mean length
 _VERTICES_PER_JUNCTION = 0.86  # measured with the shares above; sizes the lattice
 

@@ -194,9 +194,8 @@ class Prepared(Graph):
         """
         arcs, made = self.preparation.arcs, self.__dict__.get("_origins")
         metric, up = self.metric.nbytes, self.metric.up
-        if (
-            up.head_depth.ctypes.data == arcs.head_depth.ctypes.data
-        ):  # queries follow all arcs, in the same arrays
+        # queries follow all arcs, in the same arrays
+        if up.head_depth.ctypes.data == arcs.head_depth.ctypes.data:
             metric -= up.first.nbytes + up.head_depth.nbytes
         edges = arcs.edge_first.nbytes + arcs.edge.nbytes + arcs.edge_place.nbytes
         return {

@@ -33,9 +33,8 @@ class Result:
     version: str
     threads: int
     engine: str = ""  # variant that ran, for this library
-    prepare_seconds: float = (
-        math.nan
-    )  # seconds for building the contender's graph object, once; not part of any sample
+    # seconds for building the contender's graph object, once; not part of any sample
+    prepare_seconds: float = math.nan
     first_seconds: float = math.nan  # first solve, including all initialisation
     samples: list[Sample] = field(default_factory=list)  # empty if the contender was left out
     # `equal` (bit for bit), `close` (floats within tolerance), `wrong`, or `not shown` by programs

@@ -34,9 +34,8 @@ from nearfar.options import Device
 from nearfar.solve.steps.request import as_graph
 from nearfar.system.threads import check_threads
 
-_WHOLE_STEP = (
-    1 - 1e-9
-)  # step length from which the last aim carries no information about directions
+# step length from which the last aim carries no information about directions
+_WHOLE_STEP = 1 - 1e-9
 _MOST_SHARE = 0.99  # maximum share of the last aim in a conjugate one
 _MOST_TRIALS = 60  # maximum number of trial lengths per step
 _BALANCE = 1e-6  # tolerance of given flows, relative to the flow through a vertex

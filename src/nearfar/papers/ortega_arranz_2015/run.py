@@ -99,9 +99,8 @@ class OrtegaArranz2015(Experiment):
         for n, degree in BETWEEN[scale]:
             random(n, degree)
         found = [Task(key, what, cost) for key, what, cost in wanted]
-        if (
-            settings.device == "cuda"
-        ):  # methods of the host need no GPU and can be timed on another machine
+        # methods of the host need no GPU and can be timed on another machine
+        if settings.device == "cuda":
             found += [
                 Task(f"{key}-host", what | {"part": "host"}, cost) for key, what, cost in wanted
             ]

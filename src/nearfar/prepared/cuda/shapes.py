@@ -100,7 +100,8 @@ def above_shape(prepared: Prepared, sources: int, top: int | None = None) -> Abo
 
     The top of the tree has a table of the distances among its labels. A product with it costs the
     square of the number of labels per source, and saves the chain through the top. Large pieces
-    make fewer levels, which suits few sources; many sources need less work per label.
+    make fewer levels, which suits few sources; small ones need less work per source, which suits
+    many.
     """
     most = most_members(prepared.metric.dtype.itemsize)
     height = prepared.preparation.figures.height

@@ -164,9 +164,8 @@ def weighing_seconds(n: int, n_arcs: float, n_triangles: float, perfect: bool = 
 
 def arc_bytes(graph: Graph, n_arcs: float) -> int:
     """Return an upper bound of the memory of a number of arcs, their tree and weights."""
-    each = (
-        13 + 4 * graph.weight_dtype.itemsize + 8
-    )  # both directions, with a second copy after pruning
+    # both directions, with a second copy after pruning
+    each = 13 + 4 * graph.weight_dtype.itemsize + 8
     return int(n_arcs * each) + graph.n_vertices * (20 + 5 * 8) + graph.n_edges * 8
 
 
