@@ -66,8 +66,8 @@ def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
 def time_once(one: Case, graph: Graph, source: int) -> tuple[float, Any]:
     """Return the seconds of one solve and its answer.
 
-    On CUDA by events, so that host steps and waits between launches count and the graph is on the
-    already; on the CPU it is measured by the wall clock.
+    On CUDA the time is measured by events, which include host steps and waits between launches; the
+    graph is on the device already. On the CPU it is measured by the wall clock.
     """
     workspace = Workspace(threads=one.threads)
     if one.variant.device == "cuda":

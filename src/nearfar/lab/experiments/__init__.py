@@ -141,7 +141,7 @@ def run(
         ``cuda`` measures the methods of both the GPU and the CPU; tasks of the host, ``*-host``,
         need no GPU.
     rounds, sources, graphs, seed : int or None
-            Timed solves per source, sources per graph, graphs per size,
+        Overrides of the scale: timed solves per source, sources per graph, graphs per size,
         first seed.
     per_method : float or None
         Seconds; a method whose solves of a graph took longer in total starts no further solve.

@@ -42,9 +42,7 @@ class Task:
 
     key: str  # stable name of the task and its file: lower case, digits, dots, dashes
     what: dict[str, Any]  # inputs of the experiment's `run`, as plain data
-    cost: float = (
-        1.0  # expected seconds or anything proportional; used only to estimate the remaining time
-    )
+    cost: float = 1.0  # proportional to the expected seconds; for estimates of the remaining time
 
     def __post_init__(self) -> None:
         if not _KEY.fullmatch(self.key):

@@ -69,8 +69,8 @@ _CORE: Slot[Core | None] = Slot("core")
 def core_of(graph: Graph) -> Core | None:
     """Return the core of a graph with edges in both directions, cached; None if it is no smaller.
 
-    Not folded are graphs with float weights, whose ties would change with the start of the sums,
-    and with weights of zero, which make cycles.
+    Graphs with float weights are not folded, since their ties would change with the start of sums,
+    nor are graphs with weights of zero, which form cycles.
     """
     if graph.is_weighted and (
         graph.weight_dtype.kind == "f" or graph.has_zero_weight or may_saturate(graph)

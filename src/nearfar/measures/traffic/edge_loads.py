@@ -310,8 +310,10 @@ def skims(
     NegativeWeightError, VertexError, DistanceOverflowError
         As for :func:`edge_loads`.
 
-    Notes ----- Paths and cost are those of :func:`edge_loads`. Floats are added in order from the
-    source. Between places, the used shares of the first and last edge are added.
+    Notes
+    -----
+    Paths and cost are those of :func:`edge_loads`. Floats are added in order from the source.
+    Between places, the used shares of the first and last edge are added.
 
     Examples
     --------

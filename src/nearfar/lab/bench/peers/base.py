@@ -30,9 +30,7 @@ class Peer(ABC):
     # rough size of its graph object; a graph that would take more than half of the free memory is
     # left out
     bytes_per_edge: ClassVar[int] = 16
-    max_edges: ClassVar[int | None] = (
-        None  # number of edges beyond which building its graph takes minutes
-    )
+    max_edges: ClassVar[int | None] = None  # beyond it, building the graph takes minutes
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads

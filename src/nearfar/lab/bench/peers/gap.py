@@ -136,8 +136,8 @@ class Gap(Program):
     def fewer_threads(self, threads: int, most: int) -> None:
         """Continue with fewer threads; the next solve searches for delta again.
 
-        It tries the ``most`` deltas around the last one, and takes a delta that was right with more
-        threads as correct.
+        It tries the ``most`` deltas around the last one, and accepts a delta that was right with
+        more threads as correct.
         """
         self.take_deltas(self, most)
         self.threads, self.delta, self.failed = threads, 0, []

@@ -28,7 +28,7 @@ class Wasp(Gap):
         """Write the serialised form, with reversed edges unless they are the same."""
         backwards = graph.transpose() if graph.directed else None
         if backwards is not None:
-            # Reversing twice sorts the rows, as those of the reversed graph are.
+            # Reversing twice sorts the rows, as in the reversed graph.
             again = Graph.from_csr(backwards.indptr, backwards.indices, backwards.weights)
             if _equal(backwards, again.transpose()):
                 backwards = None
