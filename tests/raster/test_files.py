@@ -87,7 +87,7 @@ def test_grid_worlds_and_arrays(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_or_written(tmp_path: Path) -> None:
-    (tmp_path / "bad.npy").write_bytes(b"not an array")
+    (tmp_path / "bad.npy").write_bytes(b"no array")
     (tmp_path / "bad.map").write_text("type octile\nheight 2\nwidth 3\nmap\n...\n..\n")
     (tmp_path / "worse.map").write_text("height 2\n")
     for name, words in (

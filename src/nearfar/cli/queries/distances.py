@@ -151,8 +151,8 @@ def kept_text(path: str | None) -> str:
         return ""
     done, all_of_them = kept
     return (
-        f"{done:,} of {all_of_them:,} blocks are kept in {path}; the same command resumes "
-        f"(or remove {path} and {path}.manifest.json)"
+        f"{done:,} of {all_of_them:,} blocks are kept in {path}; the same command resumes the run "
+        f"(to restart, remove {path} and {path}.manifest.json)"
     )
 
 
