@@ -211,7 +211,7 @@ class _Pieces:
     bottom: NDArray[np.int64]
 
     def where(self, kept: NDArray[np.bool_]) -> _Pieces:
-        """Return some of the rectangles."""
+        """Return the rectangles that a mask selects."""
         return _Pieces(self.left[kept], self.right[kept], self.top[kept], self.bottom[kept])
 
 

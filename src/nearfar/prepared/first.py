@@ -144,7 +144,7 @@ def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float
 
     def make() -> Prepared:
         nonlocal seconds
-        CHOICES.drop(graph)  # cached choices did not know the exact figures
+        CHOICES.drop(graph)  # cached choices were made without the exact figures
         made = _prepare(graph, force, threads)
         seconds = sum(made.seconds.values())
         return made

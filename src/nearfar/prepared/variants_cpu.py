@@ -69,7 +69,7 @@ def _one(facts: Facts, request: Request) -> Estimate | None:
     seconds = 1e-5 + _ARC * facts.graph.metric.n_swept
     if facts.graph.adds_floats:
         seconds += POLISH * facts.n
-    return Estimate(seconds, "prepared: one pass over the arcs, whatever the source")
+    return Estimate(seconds, "prepared: one pass over the arcs for any source")
 
 
 def _many(facts: Facts, request: Request) -> Estimate | None:

@@ -61,7 +61,7 @@ class DeviceTreeOptions:
 _ARC = 1.5e-13  # seconds per arc and source on a full device
 _VERTEX = 2.5e-12  # seconds per written distance
 _COMMON = 3e-14  # seconds per entry of a table and level of the tree
-_LEVEL = 4e-7  # seconds per level of the tree, whatever the number of sources
+_LEVEL = 4e-7  # seconds per level of the tree, for any number of sources
 _RESTORED = 1e-10  # seconds per distance for restoring a search's float sums
 _SEARCHED = 1.2e-10  # least seconds per vertex and source of searches from thousands
 _MOST_AT_ONCE = 8192  # sources per sweep: more are not faster

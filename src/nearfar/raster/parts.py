@@ -1,4 +1,4 @@
-"""Rasters larger than a GPU's memory: parts of them, solved again until nothing falls."""
+"""Rasters larger than a GPU's memory, solved part by part until no distance changes."""
 
 from __future__ import annotations
 

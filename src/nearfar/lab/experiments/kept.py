@@ -189,7 +189,7 @@ def patterns(keys: Iterable[str], others: Iterable[str]) -> str:
 
 
 def _stretches(own: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Return keys that other keys resemble as ranges by their first number."""
+    """Name keys briefly: as ranges of their first number that contain no key of others."""
 
     def head(key: str) -> str:
         first = _NUMBER.search(key)

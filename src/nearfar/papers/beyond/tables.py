@@ -55,7 +55,7 @@ def _beside_peers(done: Sequence[Done]) -> Table:
         if "skipped" in r
     }
     out = "; ".join(f"{name}: {why}" for name, why in left.items())
-    caption = "Median of rounds in turns in one process, answers compared with a proven one."
+    caption = "Median of interleaved rounds in one process; answers compared with a proven one."
     return Table(
         "peers", "Every peer", caption + (f" Left out: {out}." if out else ""), columns, rows
     )

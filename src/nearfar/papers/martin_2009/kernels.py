@@ -33,7 +33,7 @@ def matrices(kernels: KernelRows) -> list[str]:
     columns += ["relax, ms in all", "solve, ms"]
     note = (
         "F-GPU is *atomic*, F-GPU-no-atomic is *read, then plain store*; the two others exist for "
-        "this table. U-GPU looks at columns and stores once per vertex."
+        "this table. U-GPU reads columns and stores once per vertex."
     )
     title = "Atomics and reads in the relax step"
     return kernels.table(title, columns, rows, note, _stored)

@@ -202,8 +202,8 @@ def _shapes(done: Sequence[Done]) -> list[Table]:
     ]
     note = (
         "Figures 5 and 6: the fastest shape on this device, -1 for the "
-        "driver's own carve-out, and what it saves in the timed rounds, where both take turns "
-        "(medians; 0 where the default itself was the best)."
+        "driver's own carve-out, and its saving in the timed rounds, which alternate between both "
+        "(medians; 0 where the default itself was the fastest)."
     )
     return (
         [Table("shapes", "Figures 5 and 6: launch shapes and their gain", note, columns, rows)]

@@ -20,7 +20,7 @@ from nearfar.lab.bench.peers.base import Peer, on_path
 
 
 class Program(Peer):
-    """Base of such peers, which time themselves."""
+    """Base of peers that are programs; each measures its own times."""
 
     parallel = True
     command: ClassVar[str]  # its name on PATH
