@@ -97,7 +97,7 @@ def test_johnson_says_which_graphs_are_missing() -> None:
     (table, *_) = JOHNSON.tables([], TINY)
     rows = {row[0]: row[1] for row in table.rows}
     assert len(rows) == 8
-    assert all("not at hand" in rows[key] for key in MISSING)
+    assert all("not available" in rows[key] for key in MISSING)
 
 
 def test_johnson_without_its_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
