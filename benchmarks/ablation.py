@@ -1,17 +1,17 @@
-"""What each trick of the CPU engine brings: solves with all of them, and without one at a time.
+"""Measure the effect of each trick of the CPU engine: solves with all tricks, and without one each.
 
     NEARFAR_DATA=... python benchmarks/ablation.py -o benchmarks/results/ablation.json [--quick]
 
-For each trick a copy of the package without it is built (ablation_tricks.py), and runs in a process
-of its own; the processes take turns, in another order each round, and only one works at a time. A
-turn is one solve to warm up and then timed ones. Every answer is compared, bit for bit, with one
-that was proven. Ratios above 1 say how many times as long a solve takes without the trick: by the
-least processor time of the rounds with one thread, by the least wall time with more. The row
+For each trick a copy of the package without it is built (ablation_tricks.py) and runs in a separate
+process. The processes alternate in a different order each round, and only one works at a time. A
+turn is one warm-up solve followed by timed ones. Every answer is compared, bit for bit, with a
+proven one. A ratio is the time without the trick over the time with all tricks: of the least
+processor times of the rounds with one thread, of the least wall times with several. The row
 "nothing" is a second process with the same code and shows the noise.
 
-Two tricks are about cores that other programs use, too, so they are measured once more with two
-threads on two cores beside one and two busy loops. Writes ablation.json anew after each graph.
-Needs a C++ compiler, CMake, Ninja and nanobind; about 5 minutes on 16 cores.
+Two tricks concern cores that other programs use as well, so they are also measured with two threads
+on two cores while one and two busy loops run. Rewrites ablation.json after each graph. Needs a C++
+compiler, CMake, Ninja and nanobind; takes about 5 minutes on 16 cores.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
 SCHEMA = "nearfar-ablation/1"
 WITH_ALL = "with all"
-#: Milliseconds that the timed solves of a turn take, at least.
+#: Minimum total time of the timed solves of a turn, in milliseconds.
 LEAST_MS = 20
-#: Below this ratio on every graph a trick does not pay.
+#: A trick whose ratio is below this on every graph does not pay.
 PAYS = 1.05
 
-# What runs in a process of its own: one request per line, one answer per line.
+# Program of the separate processes: reads one request per line, writes one answer per line.
 SERVER = r"""
 import hashlib, json, os, sys, time
 where, cores = sys.argv[1], json.loads(sys.argv[2])
@@ -98,7 +98,7 @@ for line in sys.stdin:
 
 
 class Process:
-    """A package in a process of its own, which works when it is asked to."""
+    """Separate process that runs one build of the package and answers requests."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class Process:
         self._process.stdin.flush()
 
     def answer(self) -> Any:
-        """What the function gave."""
+        """Return the result of the requested function."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -131,12 +131,12 @@ class Process:
         return json.loads(line)
 
     def call(self, *request: Any) -> Any:
-        """Ask, and wait for the answer."""
+        """Send a request and return its result."""
         self.ask(*request)
         return self.answer()
 
     def close(self) -> None:
-        """Let it end."""
+        """Close the request stream and wait for the process to end."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -151,7 +151,7 @@ def processes(
     cores: list[int] | None = None,
     server: str = SERVER,
 ) -> Iterator[dict[str, Process]]:
-    """One per trick, and one with all of them; at their end when the block is left."""
+    """Start one process per trick, and one with all tricks; end them when the block is left."""
     variables = {trick.name: trick.environment for trick in tricks}
     started = {
         name: Process(trees[name], variables.get(name, {}), cores, server)
@@ -167,7 +167,7 @@ def processes(
 def take_turns(
     started: dict[str, Process], rounds: int, request: tuple[Any, ...], digest: str | None
 ) -> dict[str, Any]:
-    """All samples in milliseconds, by name; the answers must have the digest, or agree.
+    """Return all samples in milliseconds by name, after comparing the answers.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def take_turns(
 
 
 def summary(samples: dict[str, Any], clock: str) -> dict[str, Any]:
-    """Of each trick the least and the median time, and both beside those with all tricks."""
+    """Return least and median times without each trick, and both over those with all tricks."""
     base = samples[WITH_ALL][clock]
     return {
         name: {
@@ -204,7 +204,7 @@ def summary(samples: dict[str, Any], clock: str) -> dict[str, Any]:
 
 
 def proven(graph: Graph, source: int) -> str:
-    """Digest of the right distances."""
+    """Return the digest of the proven distances."""
     paths = nearfar.sssp(graph, source, device="cpu", method="dijkstra_dary_heap", threads=1)
     nearfar.verify(graph, paths)
     return hashlib.sha256(np.ascontiguousarray(paths.distances)).hexdigest()
@@ -218,7 +218,7 @@ def save(graph: Graph, file: Path) -> Path:
 def solves(
     started: dict[str, Process], tricks: list[Trick], name: str, args: argparse.Namespace, at: Path
 ) -> dict[str, Any]:
-    """One graph of the suite: every trick, every number of threads."""
+    """Measure every trick with every number of threads on one graph of the suite."""
     if name in SUITE:
         graph = load(name, args.shrink)
         source = draw_sources(graph, 1, SUITE[name].source)[0]
@@ -253,7 +253,7 @@ def solves(
 
 @contextlib.contextmanager
 def busy(cores: list[int]) -> Iterator[None]:
-    """A busy loop on each core beside what runs inside."""
+    """Run a busy loop on each core while the block runs."""
     code = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
     loops = [subprocess.Popen([sys.executable, "-c", code, str(core)]) for core in cores]
     try:
@@ -268,7 +268,7 @@ def busy(cores: list[int]) -> Iterator[None]:
 def beside_busy_loops(
     trees: dict[str, Path], tricks: list[Trick], args: argparse.Namespace, at: Path
 ) -> dict[str, Any] | None:
-    """Two threads on two cores beside one and two busy loops; None on one core."""
+    """Measure two threads on two cores while one and two busy loops run; None on one core."""
     cores = sorted(os.sched_getaffinity(0))[:2]
     if len(cores) < 2:
         return None
@@ -286,8 +286,8 @@ def beside_busy_loops(
                 for who in list(started)[:: -1 if turn % 2 else 1]:
                     got = started[who].call("solve", source, 2, args.stretch_ms)
                     if got["digest"] != digest:
-                        raise SystemExit(f"without {who}, beside busy loops: a wrong answer")
-                    # The bad solves count here, so a sample is the mean of a stretch.
+                        raise SystemExit(f"without {who}, with busy loops: a wrong answer")
+                    # Slow solves matter here, so a sample is the mean of consecutive solves.
                     mean = statistics.fmean(got["wall"])
                     samples.setdefault(who, {"wall": []})["wall"].append(mean)
         found = summary(samples, "wall")
@@ -298,7 +298,7 @@ def beside_busy_loops(
 
 
 def lines(data: dict[str, Any]) -> list[str]:
-    """The tables: a row per trick, a column per graph, how many times as long it takes without."""
+    """Return tables of the ratios, with a row per trick and a column per graph."""
     said: list[str] = []
     graphs = data["graphs"]
     counts = list(next(iter(graphs.values()))["threads"]) if graphs else []
@@ -313,7 +313,7 @@ def lines(data: dict[str, Any]) -> list[str]:
         said += [*table(head, [*rows, [WITH_ALL, *base]]), ""]
     for number, found in (data["busy"] or {"loops": {}})["loops"].items():
         ratios = ", ".join(f"{w} {one['ratio']:.2f}" for w, one in found.items() if w != WITH_ALL)
-        said.append(f"beside {number} busy loops, {data['busy']['graph']}: {ratios}")
+        said.append(f"with {number} busy loops, {data['busy']['graph']}: {ratios}")
     idle = not_paying(data)
     said.append(f"below {PAYS:g} everywhere: {', '.join(idle) or 'none'}")
     return said
@@ -324,7 +324,7 @@ def _cell(found: dict[str, Any] | None) -> str:
 
 
 def not_paying(data: dict[str, Any]) -> list[str]:
-    """Tricks without which no measured solve takes 5 % longer, by least and median times alike."""
+    """Return the tricks without which no solve takes 5 % longer, by least and by median times."""
     best: dict[str, float] = {}
     parts = [part for graph in data["graphs"].values() for part in graph["threads"].values()]
     parts += data["busy"]["loops"].values() if data["busy"] else []
@@ -336,7 +336,7 @@ def not_paying(data: dict[str, Any]) -> list[str]:
 
 
 def built(folder: Path, tricks: Sequence[Trick]) -> tuple[list[Trick], dict[str, Path]]:
-    """The tricks that this machine can go without, and the builds; the first trick is "nothing"."""
+    """Build the package without each trick that this machine can omit; the first is "nothing"."""
     level = _cpu.isa()
     some = [one for one in tricks if not one.environment or level not in ("baseline", "v2")]
     trees = Builds(folder, level).make(some)
@@ -345,7 +345,7 @@ def built(folder: Path, tricks: Sequence[Trick]) -> tuple[list[Trick], dict[str,
 
 
 def show_columns(columns: dict[str, dict[str, Any]]) -> None:
-    """A row per trick and a column per kind of call; a star where a trick pays."""
+    """Print a row per trick and a column per kind of call, with a star if a trick pays."""
     rows = []
     for trick in next(iter(columns.values())):
         cells = [column[trick] for column in columns.values()]
@@ -366,12 +366,14 @@ def run_part(
     show: Callable[[list[dict[str, Any]]], None],
     part: str,
 ) -> int:
-    """The command line of an ablation of one part: measure, print, write."""
+    """Run the command line of an ablation of one part: measure, print, write."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--graphs", nargs="+", default=list(names), choices=names)
     parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--quick", action="store_true", help=f"{quick[0]} alone, {quick[1]} rounds")
-    parser.add_argument("--folder", type=Path, default=None, help="where to build, kept")
+    parser.add_argument(
+        "--folder", type=Path, default=None, help="folder for the builds, kept for later runs"
+    )
     add_output(parser)
     given = parser.parse_args()
     graphs, turns = ([quick[0]], quick[1]) if given.quick else (given.graphs, given.rounds)
@@ -441,7 +443,7 @@ def main() -> int:
 
 
 def keep(data: dict[str, Any], file: Path | None) -> None:
-    """What there is so far, so that a run that is cut keeps it."""
+    """Write the results so far, so that an interrupted run keeps them."""
     if file:
         write_result(file, data)
 

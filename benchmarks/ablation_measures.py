@@ -1,12 +1,12 @@
-"""What each trick of betweenness brings: with all of them, and without one at a time.
+"""Measure the effect of each trick of betweenness: with all tricks, and without one each.
 
     NEARFAR_DATA=... python benchmarks/ablation_measures.py -o FILE [--quick]
 
-As ablation.py does it: for each trick of MEASURE_TRICKS a copy of the package without it is built
-and runs in a process of its own, the processes take turns, and the sums of all answers must agree.
-Ratios above 1 say how many times as long a call takes without the trick, by the least processor
-time of one thread. The row "nothing" is a second process with the same code and shows the noise.
-The graphs are those of measures.py but New York. Writes ablation_measures.json.
+The procedure is that of ablation.py: for each of MEASURE_TRICKS a copy of the package without it is
+built and runs in a separate process, the processes alternate, and the sums of all answers must
+agree. A ratio is the time of a call without the trick over the time with all tricks, of the least
+processor times of one thread. The row "nothing" is a second process with the same code and shows
+the noise. The graphs are those of measures.py except New York. Writes ablation_measures.json.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nearfar import Graph
 NAMES = tuple(name for name, _, _ in GRAPHS if name != "New York roads")
 KINDS = ("unweighted", "weighted", "edges")
 
-# What runs in a process of its own: one request per line, one answer per line.
+# Program of the separate processes: reads one request per line, writes one answer per line.
 SERVER = r"""
 import json, sys, time
 where = sys.argv[1]
@@ -67,7 +67,7 @@ for line in sys.stdin:
 
 
 def write_graph(name: str, file: Path) -> None:
-    """A graph, whole weights and sources, for all processes."""
+    """Write a graph, integer weights and sources for all processes."""
     make, count = next((make, count) for one, make, count in GRAPHS if one == name)
     graph: Graph = make()
     n = graph.n_vertices
@@ -82,7 +82,7 @@ def write_graph(name: str, file: Path) -> None:
 
 
 def measure(folder: Path, graphs: list[str], rounds: int) -> list[dict[str, Any]]:
-    """Every kind of betweenness without every trick, on every graph."""
+    """Measure every kind of betweenness without each trick, on every graph."""
     tricks, trees = built(folder, MEASURE_TRICKS)
     results = []
     for name in graphs:
@@ -100,7 +100,7 @@ def measure(folder: Path, graphs: list[str], rounds: int) -> list[dict[str, Any]
 
 
 def show(results: list[dict[str, Any]]) -> None:
-    """A table per graph."""
+    """Print a table per graph."""
     for result in results:
         print(f"== {result['graph']}")
         show_columns(result["kinds"])

@@ -1,13 +1,14 @@
-"""What each trick of prepared graphs brings: queries with all of them, and without one at a time.
+"""Measure the effect of each trick of prepared graphs: with all tricks, and without one each.
 
     NEARFAR_DATA=... python benchmarks/ablation_prepared.py -o FILE [--quick]
 
-As ablation.py does it: for each trick of PREPARED_TRICKS a copy of the package without it is built
-and runs in a process of its own, the processes take turns, and the answers of all must be the same.
-Ratios above 1 say how many times as long a query takes without the trick, by the least processor
-time of one thread. The row "nothing" is a second process with the same code and shows the noise.
-Before every timed run 64 MiB of other memory are written, since a server's next query seldom
-finds its arrays in the caches. Writes ablation_prepared.json; about 5 minutes on 16 cores.
+The procedure is that of ablation.py: for each of PREPARED_TRICKS a copy of the package without it
+is built and runs in a separate process, the processes alternate, and all answers must be equal. A
+ratio is the time of a query without the trick over the time with all tricks, of the least processor
+times of one thread. The row "nothing" is a second process with the same code and shows the noise.
+Before every timed run 64 MiB of other memory are written, since successive queries of a server
+rarely find its arrays in the caches. Writes ablation_prepared.json; takes about 5 minutes on 16
+cores.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ablation import built, processes, run_part, show_columns, summary, take_tur
 from ablation_tricks import PREPARED_TRICKS
 
 GRAPHS = ("ny-roads", "colorado", "delaunay-200k")
-#: Query -> milliseconds that the timed runs of a turn take, at least.
+#: Minimum total time of the timed runs of a turn, in milliseconds, by query.
 QUERIES = {
     "customization": 60,
     "with pruning": 120,
@@ -36,7 +37,7 @@ QUERIES = {
     "table": 100,
 }
 
-# What runs in a process of its own: one request per line, one answer per line.
+# Program of the separate processes: reads one request per line, writes one answer per line.
 SERVER = r"""
 import hashlib, json, sys, time
 where = sys.argv[1]
@@ -106,7 +107,7 @@ for line in sys.stdin:
 
 
 def write_graph(name: str, file: Path) -> None:
-    """A graph, its order, and pairs of vertices with a path, for all processes."""
+    """Write a graph, its order, and pairs of vertices with a path, for all processes."""
     graph = prepared_graphs.scaled(prepared_graphs.GRAPHS[name]())
     prepared = nearfar.prepare(graph)
     reached = np.flatnonzero(nearfar.sssp(graph, graph.widest_vertex).reachable)
@@ -122,7 +123,7 @@ def write_graph(name: str, file: Path) -> None:
 
 
 def measure(folder: Path, graphs: list[str], rounds: int) -> list[dict[str, Any]]:
-    """Every query without every trick, on every graph."""
+    """Measure every query without each trick, on every graph."""
     tricks, trees = built(folder, PREPARED_TRICKS)
     results = []
     for name in graphs:
@@ -141,7 +142,7 @@ def measure(folder: Path, graphs: list[str], rounds: int) -> list[dict[str, Any]
 
 
 def show(results: list[dict[str, Any]]) -> None:
-    """A table per graph."""
+    """Print a table per graph."""
     for result in results:
         print(f"== {result['graph']}: {result['arcs']:,} arcs")
         show_columns(result["queries"])

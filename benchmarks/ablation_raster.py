@@ -1,13 +1,13 @@
-"""What each trick of the raster engines brings: with all of them, and without one at a time.
+"""Measure the effect of each trick of the raster engines: with all tricks, and without one each.
 
     python benchmarks/ablation_raster.py -o benchmarks/results/ablation_raster.json [--parts cuda]
 
-As ablation.py does it: for each trick a copy of the package without it runs in a process of its
-own, the processes take turns, and all answers must have the same bits. Ratios above 1 say how many
-times as long a search takes without the trick. ``cpu``: RASTER_TRICKS, which are built, by the
-least processor time of one thread. ``cuda``: RASTER_CUDA_TRICKS, which need no build, by the least
-time of the search alone. The row "nothing" is a second process with the same code and shows the
-noise. The rasters are those of raster.py.
+The procedure is that of ablation.py: for each trick a copy of the package without it runs in a
+separate process, the processes alternate, and all answers must have the same bits. A ratio is the
+time of a search without the trick over the time with all tricks. ``cpu``: RASTER_TRICKS, which need
+builds, by the least processor time of one thread. ``cuda``: RASTER_CUDA_TRICKS, which need no
+build, by the least time of the search without transfers. The row "nothing" is a second process with
+the same code and shows the noise. The rasters are those of raster.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nearfar.system.devices import runtime
 
 ROUNDS = 3
 
-# What runs in a process of its own: one request per line, one answer per line.
+# Program of the separate processes: reads one request per line, writes one answer per line.
 SERVER = r"""
 import hashlib, json, sys, time
 where = sys.argv[1]
@@ -75,7 +75,7 @@ for line in sys.stdin:
 
 
 def rasters(scale: str, device: str) -> Iterator[tuple[str, np.ndarray, tuple[int, ...], dict]]:
-    """Name, costs, source and keywords of Raster."""
+    """Yield name, costs, source and keywords of Raster."""
     tiny = scale == "tiny"
     many = device == "cuda" and not tiny
     shape = (192, 256) if tiny else (6_000, 9_000) if many else (1_000, 1_200)
@@ -90,7 +90,7 @@ def rasters(scale: str, device: str) -> Iterator[tuple[str, np.ndarray, tuple[in
 
 @contextmanager
 def copies(tricks: tuple[Trick, ...]) -> Iterator[dict[str, Path]]:
-    """The package without each trick; none changes what is compiled beforehand."""
+    """Copy the package without each trick; none of them changes compiled code."""
     with tempfile.TemporaryDirectory() as folder:
         trees = {}
         for trick in (Trick(WITH_ALL, ""), *tricks):
@@ -105,7 +105,7 @@ def copies(tricks: tuple[Trick, ...]) -> Iterator[dict[str, Path]]:
 def measured(
     trees: dict[str, Path], tricks: list[Trick], device: str, clock: str, scale: str
 ) -> Rows:
-    """Every raster without every trick."""
+    """Measure every raster without each trick."""
     with (
         tempfile.TemporaryDirectory() as folder,
         processes(trees, tricks, None, SERVER) as started,
@@ -124,7 +124,7 @@ def measured(
 
 
 def cuda(scale: str) -> Rows:
-    """The engine of a GPU."""
+    """Measure the tricks of the GPU engine."""
     here = runtime.available()
     if here is not True:
         print(here)
@@ -134,7 +134,7 @@ def cuda(scale: str) -> Rows:
 
 
 def cpu(scale: str) -> Rows:
-    """One core."""
+    """Measure the tricks of the CPU engine, on one core."""
     with tempfile.TemporaryDirectory() as folder:
         tricks, trees = built(Path(folder), RASTER_TRICKS)
         yield from measured(trees, list(tricks), "cpu", "processor", scale)

@@ -1,8 +1,8 @@
-"""The tricks of the CPU engine, each as the edit that takes it out, and builds without them.
+"""Tricks of the CPU engine, each given by the edit that removes it, and builds without them.
 
-The engine itself has no switches. A trick is taken out of a copy of the package by replacing a
-piece of its text, and the compiled module is built anew from what the edit changed. A test sees
-to it that every piece of text is where this file expects it.
+The engine has no switches. A trick is removed from a copy of the package by replacing a piece of
+its text, and the affected parts of the compiled module are rebuilt. A test checks that every piece
+of text occurs where this file expects it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: Only code that runs in what is measured is compiled anew: these folders, and the edited files.
+#: Only measured code is recompiled: the units of this folder, and the edited files.
 FAMILY = "algorithms/delta_stepping/"
 PREPARED = "prepared/"
 MEASURES = "measures/"
@@ -30,19 +30,19 @@ FAMILIES = (FAMILY, PREPARED, MEASURES, RASTER)
 
 @dataclass(frozen=True)
 class Trick:
-    """Something that makes the engine faster, and what takes its place.
+    """Optimisation of an engine, and its replacement.
 
     Attributes
     ----------
     name : str
     without : str
-        What the engine does instead.
+        Behaviour of the engine without it.
     edits : tuple of (str, str)
-        Text that stands in exactly one place of one source file, and its replacement.
+        Text that occurs exactly once in one source file, and its replacement.
     environment : dict
         Variables for the process that runs without it.
     several : bool
-        It matters with several threads only.
+        Whether it matters only with several threads.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Trick:
 
     @property
     def folder(self) -> str:
-        """Its name as a folder's."""
+        """Name of the trick's folder."""
         return re.sub(r"\W+", "_", self.name)
 
 
@@ -62,19 +62,19 @@ def _no_fetch(stage: str) -> tuple[str, str]:
     return head, f"{head}\n    return;"
 
 
-#: The same code as it is: what its row shows is the noise.
-NOTHING = Trick("nothing", "the same, in a process of its own")
+#: The unchanged code, whose row shows the noise.
+NOTHING = Trick("nothing", "the same code, in a separate process")
 
 ALONE = Trick(
     "alone",
-    "a leader without helpers works as one of several",
+    "a leader without helpers synchronises as one of several",
     (("bool plain = alone(me, i);", "bool plain = false;"),),
     several=True,
 )
 
 OWN_CORE = Trick(
     "a core of one's own",
-    "helpers take turns with the leader on its core",
+    "helpers may run on the leader's core",
     (("const int core = this_core();", "const int core = -1;"),),
     several=True,
 )
@@ -83,31 +83,31 @@ TRICKS = (
     NOTHING,
     Trick(
         "sift of long rows",
-        "every target of a long row is looked up",
+        "every target of a long row is read",
         (("if (long_edges_ < n) return;", "if (n != ~std::size_t{0}) return;"),),
     ),
     Trick(
         "narrow view",
-        "long rows are packed edges, too",
+        "long rows are packed edges as well",
         (("if graph.mean_degree < _LONG_ROWS or", "if True or"),),
     ),
     Trick(
         "full buckets in order",
-        "a full bucket is worked off as it was filled",
+        "a full bucket is processed in the order in which it was filled",
         (("if (bucket.size <= full_) return;", "if (full_ != 0) return;"),),
     ),
     Trick(
         "dead ends",
-        "none is marked, all are queued",
+        "dead ends are not marked, and are queued",
         (("return found * 32 > kSample;", "return false;"),),
     ),
     Trick(
         "prefetch",
-        "no stage",
+        "nothing is prefetched",
         (_no_fetch("row"), _no_fetch("edges")),
     ),
-    Trick("prefetch: rows", "the other stage", (_no_fetch("row"),)),
-    Trick("prefetch: edges", "the other stage", (_no_fetch("edges"),)),
+    Trick("prefetch: rows", "only edges are prefetched", (_no_fetch("row"),)),
+    Trick("prefetch: edges", "only rows are prefetched", (_no_fetch("edges"),)),
     Trick(
         "no branch per edge",
         "a branch for each edge",
@@ -129,7 +129,7 @@ TRICKS = (
     ),
     Trick(
         "packed edges",
-        "targets and weights apart, and no dead ends",
+        "separate arrays of targets and weights, and no marks of dead ends",
         (
             ("static constexpr bool packed = true;", "static constexpr bool packed = false;"),
             ("const Stored stored = edges[e];", "const Stored stored{indices[e], weights[e]};"),
@@ -148,23 +148,23 @@ TRICKS = (
     ),
     Trick(
         "chains",
-        "every vertex takes the way through the bucket",
+        "every vertex passes through the bucket",
         (("if (end - begin > kFew) return", "if (end != begin || true) return"),),
     ),
     Trick(
         "light edges",
-        "the first width is mean weight / mean degree, however the weights spread",
+        "the first width is mean weight / mean degree for any distribution of weights",
         (("if (light < seen) delta = std::min(delta, sample[light]);", ""),),
     ),
     Trick(
         "shared rows",
-        "a row of any length is one worker's",
+        "a row of any length is processed by one worker",
         (("else if (Update::shared && row_end - row >= kShared)", "else if (false)"),),
         several=True,
     ),
     Trick(
         "delta adapts",
-        "the first width stays",
+        "the first width is kept",
         (
             ("if (!on_) return 1;", "return 1;"),
             ("return on_ && ((repeated", "return false && ((repeated"),
@@ -172,7 +172,7 @@ TRICKS = (
     ),
     Trick(
         "stealing by priority",
-        "only a worker with nothing to do takes from others",
+        "only an idle worker takes work from others",
         (
             (
                 "if (take_piece(me, 0, begin) || steal_nearer(me, i, begin)) return true;",
@@ -183,7 +183,7 @@ TRICKS = (
     ),
     Trick(
         "sharing on demand",
-        "whatever is more than a handful lies on the shelf",
+        "all but a few entries are always offered to other workers",
         (
             (
                 "if (__atomic_load_n(&hungry, __ATOMIC_RELAXED) != 0) return true;",
@@ -205,7 +205,7 @@ TRICKS = (
     ),
     Trick(
         "thin buckets widen",
-        "buckets widen only while hardly anything is repeated",
+        "buckets widen only while few relaxations are repeated",
         (("constexpr uint64_t kThin = 96; ", "constexpr uint64_t kThin = 0; "),),
         several=True,
     ),
@@ -213,7 +213,7 @@ TRICKS = (
     OWN_CORE,
 )
 
-#: Of prepared graphs; ablation_prepared.py measures them.
+#: Tricks of prepared graphs, measured by ablation_prepared.py.
 PREPARED_TRICKS = (
     NOTHING,
     Trick(
@@ -241,12 +241,12 @@ PREPARED_TRICKS = (
     ),
     Trick(
         "paths: origins fetched ahead",
-        "an origin is fetched when it is read",
+        "an origin is loaded when it is read",
         (("        prefetch(&origin_of(part));\n", ""),),
     ),
     Trick(
         "labels fetched ahead",
-        "rows are fetched when they are read",
+        "rows are loaded when they are read",
         (("      prefetch(up + d);\n      prefetch(down + d);\n", ""),),
     ),
     Trick(
@@ -271,7 +271,7 @@ PREPARED_TRICKS = (
     ),
 )
 
-#: Of betweenness; ablation_measures.py measures them.
+#: Tricks of betweenness, measured by ablation_measures.py.
 MEASURE_TRICKS = (
     NOTHING,
     Trick(
@@ -281,7 +281,7 @@ MEASURE_TRICKS = (
     ),
     Trick(
         "numbers that fall with the degree",
-        "breadth-first numbers in lanes too",
+        "breadth-first numbers also in lanes",
         (("    if (for_lanes) number_by_degree(in, out);\n", ""),),
     ),
     Trick(
@@ -307,7 +307,7 @@ MEASURE_TRICKS = (
 )
 
 
-#: Of rasters on the CPU and on a GPU; ablation_raster.py measures them.
+#: Tricks of rasters on the CPU and on a GPU, measured by ablation_raster.py.
 RASTER_TRICKS = (
     NOTHING,
     Trick(
@@ -342,7 +342,7 @@ RASTER_TRICKS = (
     ),
     Trick(
         "only borders that woke it",
-        "every cell is lowered from all its neighbours first",
+        "every cell is first lowered from all its neighbours",
         (
             (
                 "    if (source)\n      pull_all();\n",
@@ -365,7 +365,7 @@ RASTER_CUDA_TRICKS = (
     ),
     Trick(
         "faces",
-        "every line waits, wherever something came from",
+        "every line waits, whichever side lowered the tile",
         (("const bool source = faces & kSource;", "const bool source = faces != 0;"),),
     ),
     Trick(
@@ -380,7 +380,7 @@ RASTER_CUDA_TRICKS = (
     ),
     Trick(
         "windows",
-        "all that waits is solved in the next phase",
+        "all waiting tiles are solved in the next phase",
         (("threshold = add_saturating(first, delta);", "threshold = unreached();"),),
     ),
     Trick(
@@ -420,12 +420,12 @@ RASTER_CUDA_TRICKS = (
 
 
 def find(tree: Path, text: str) -> Path:
-    """The source file below ``tree`` in which a text stands exactly once.
+    """Return the source file below ``tree`` in which a text occurs exactly once.
 
     Raises
     ------
     LookupError
-        Where it stands in no file, in several, or twice.
+        If it occurs in no file, in several files, or more than once.
     """
     found = [
         (path, count)
@@ -440,14 +440,14 @@ def find(tree: Path, text: str) -> Path:
 
 
 def copy_sources(tree: Path) -> None:
-    """The packages of ``src`` without what was compiled from them."""
+    """Copy the packages of ``src`` without compiled files."""
     ignore = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     shutil.copytree(ROOT / "src", tree / "src", ignore=ignore, dirs_exist_ok=True)
     shutil.copy(ROOT / "CMakeLists.txt", tree)
 
 
 def take_out(trick: Trick, tree: Path) -> set[str]:
-    """Apply the edits to a copy of the sources; the edited files, relative to ``src/nearfar``."""
+    """Apply the edits to a copy of the sources; return the edited files in ``src/nearfar``."""
     package = tree / "src" / "nearfar"
     edited = set()
     for old, new in trick.edits:
@@ -458,7 +458,7 @@ def take_out(trick: Trick, tree: Path) -> set[str]:
 
 
 def to_compile(edited: set[str], depends: dict[str, set[str]]) -> list[str]:
-    """Which translation units an edit of some files asks for.
+    """Return the translation units to recompile after an edit of some files.
 
     Parameters
     ----------
@@ -469,8 +469,8 @@ def to_compile(edited: set[str], depends: dict[str, set[str]]) -> list[str]:
     Returns
     -------
     list of str
-        An edited unit itself; of those that include an edited header, the family's and the one
-        that bears the header's name.
+        An edited unit itself; of the units that include an edited header, those of the measured
+        family and the one named after the header.
 
     Raises
     ------
@@ -495,7 +495,7 @@ def to_compile(edited: set[str], depends: dict[str, set[str]]) -> list[str]:
 
 
 def run(words: list[str], folder: Path) -> str:
-    """Output of a program that has to succeed; those beside the interpreter come first."""
+    """Run a program, found next to the interpreter first, and return its output."""
     around = dict(os.environ)
     around["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{around['PATH']}"
     done = subprocess.run(words, cwd=folder, env=around, capture_output=True, text=True)
@@ -506,14 +506,14 @@ def run(words: list[str], folder: Path) -> str:
 
 
 class Builds:
-    """The package as it is, and copies of it without a trick each, below one folder.
+    """Builds of the package, unchanged and without each trick, below one folder.
 
     Parameters
     ----------
     folder : Path
-        What is there already is brought up to date.
+        Existing builds in it are updated.
     level : str
-        Instruction set that runs on this processor: the others' code is not compiled anew.
+        Instruction set of this processor; code for other sets is not recompiled.
     """
 
     def __init__(self, folder: Path, level: str) -> None:
@@ -523,7 +523,7 @@ class Builds:
         self.jobs = len(os.sched_getaffinity(0))
 
     def make(self, tricks: list[Trick]) -> dict[str, Path]:
-        """Trick's name -> folder to import nearfar from."""
+        """Build the package without each trick; return the folder to import it from, by name."""
         self._make_base()
         commands, depends = self._units()
         trees: dict[str, Path] = {}
@@ -565,7 +565,7 @@ class Builds:
         return next((self.base / "build").glob("_cpu*.so"))
 
     def _units(self) -> tuple[dict[str, dict[str, str]], dict[str, set[str]]]:
-        """By translation unit: its compile command, and what it includes of the package."""
+        """Return the compile command and the included files of the package, by translation unit."""
         build, package = self.base / "build", (self.base / "src" / "nearfar").resolve()
 
         def relative(name: str) -> str | None:
@@ -579,7 +579,8 @@ class Builds:
                 continue
             level = re.search(r"simd_(\w+)\.dir", one["output"])
             if level is None or level[1] == self.level:
-                # Relative to the build's folder, as Ninja has it; CMake may give it absolute.
+                # Relative to the build folder, as in Ninja's files; CMake may give an absolute
+                # path.
                 output = (build / one["output"]).relative_to(build).as_posix()
                 commands[unit] = {**one, "output": output}
         units = {one["output"]: unit for unit, one in commands.items()}
@@ -603,10 +604,10 @@ class Builds:
         return tree / "objects" / f"{unit}.o"
 
     def _link(self, tree: Path, units: dict[str, str]) -> None:
-        """The module of the base with some objects exchanged."""
+        """Link the base module with some objects replaced."""
         build = self.base / "build"
         last = run(["ninja", "-t", "commands", "_cpu"], build).splitlines()[-1]
-        # CMake puts ": && " before a link command, and behind it what follows, such as stubs.
+        # CMake puts ": && " before a link command, and further commands such as stubs after it.
         link = last.removeprefix(": && ").partition(" && ")[0]
         words = [
             str(self._object(tree, units[word])) if word in units else word

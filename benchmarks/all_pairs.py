@@ -1,14 +1,14 @@
-"""All pairs, many sources and Floyd-Warshall, beside SciPy and beside one heap search per source.
+"""Measure all pairs, many sources and Floyd-Warshall, compared with SciPy and single heap searches.
 
 ``python benchmarks/all_pairs.py cpu -o benchmarks/results/all_pairs_cpu.json`` measures the CPU
 variants on p2p-Gnutella08 (all pairs, weights 1..100) and New York's roads (2,048 sources), and
 Floyd-Warshall on a dense graph of 2,000 vertices. ``cuda`` measures the graphs of the Johnson paper
-and the roads on a GPU, into device memory, with transfers left out (``device_seconds``); dense
-matrices there are measured by ``floyd_warshall.py``. Contenders take turns within a round; all
-samples are kept; sampled rows of each answer are compared bit for bit with single searches by a
-binary heap outside the timed part. The heap on one core and the Johnson paper's three forms, which
-run source after source, solve sampled sources, scaled to all. The file of ``cuda`` is written after
-every graph; the other graphs of it stay, each with its environment.
+and the roads on a GPU, into device memory, without transfers (``device_seconds``); dense matrices
+on a GPU are measured by ``floyd_warshall.py``. Contenders alternate within a round; all samples are
+kept; sampled rows of each answer are compared bit for bit with single searches by a binary heap,
+outside the timed part. The heap on one core and the Johnson paper's three forms, which solve one
+source after the other, solve sampled sources, and their times are scaled to all. The file of
+``cuda`` is written after every graph; rows of other graphs are kept, each with its environment.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ ROADS = "New York roads"
 
 
 def snap(name: str) -> Graph:
-    """A graph of the Johnson paper with seeded weights 1..100."""
+    """Return a graph of the Johnson paper with seeded weights 1..100."""
     graph = nearfar.read(data_file(f"snap-johnson/{name}.txt.xz")).without_names()
-    if name == "loc-brightkite" and graph.n_edges < 300_000:  # listed once an edge
+    if name == "loc-brightkite" and graph.n_edges < 300_000:  # each edge is listed once
         tails = graph.tails(np.int64)
         both = np.concatenate([tails, graph.indices]), np.concatenate([graph.indices, tails])
         graph = Graph.from_edges(*both, n_vertices=graph.n_vertices)
@@ -49,7 +49,7 @@ def snap(name: str) -> Graph:
 
 
 def check(graph: Graph, sources: np.ndarray, rows: Any, count: int = 40) -> None:
-    """Sampled rows against a binary heap."""
+    """Compare sampled rows with searches by a binary heap."""
     picked = np.random.default_rng(2).choice(len(sources), min(count, len(sources)), replace=False)
     for i in picked:
         method = "dijkstra_binary_heap@cpu"
@@ -61,7 +61,7 @@ def check(graph: Graph, sources: np.ndarray, rows: Any, count: int = 40) -> None
 
 
 def rounds(contenders: dict[str, Callable[[], float]], count: int) -> dict[str, Any]:
-    """Seconds of each contender, one warm-up, taking turns."""
+    """Return the seconds of each contender, which alternate after one warm-up."""
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     for turn in range(count + 1):
         for name, run in contenders.items():
@@ -84,7 +84,7 @@ def timed(run: Callable[[], Any]) -> Callable[[], float]:
 
 
 def peer_runs(graph: Graph) -> dict[str, Callable[[], float]]:
-    """All pairs by the peers that are installed: one call where they have one, built before."""
+    """Return all-pairs calls of the installed peers on graphs that are built before."""
     found: dict[str, Callable[[], float]] = {}
     tails = graph.tails(np.int64)
     weights = graph.weights.astype(np.float64)
@@ -180,7 +180,7 @@ def cpu_results(count: int) -> dict[str, Any]:
 
 
 def device_run(graph: Graph, sources: np.ndarray, method: str, **options: Any) -> tuple[Any, float]:
-    """Rows left on the device, and the seconds that the device took."""
+    """Compute rows that stay on the device; return them with the seconds of the device."""
     from nearfar.options import build_options
     from nearfar.registry import Workspace, registered
 
@@ -192,7 +192,7 @@ def device_run(graph: Graph, sources: np.ndarray, method: str, **options: Any) -
 
 
 def batch_entry(graph: Graph, count: int) -> dict[str, Any]:
-    """All pairs of one graph: the batch with and without lists, the heap, the paper's forms."""
+    """Measure all pairs of one graph: the batch with and without lists, and its peers."""
     n = graph.n_vertices
     every = np.arange(n, dtype=np.int64)
     entry: dict[str, Any] = {"vertices": n, "edges": graph.n_edges, "sources": n}
@@ -208,7 +208,7 @@ def batch_entry(graph: Graph, count: int) -> dict[str, Any]:
             del rows
         entry[key] = {"samples": samples, "all_pairs_seconds": statistics.median(samples)}
     best = entry["block_per_source"]["all_pairs_seconds"]
-    # Best heap of this project on one core of this host.
+    # Fastest heap of nearfar on one core of this host.
     some = np.random.default_rng(5).choice(n, min(n, 48), replace=False).astype(np.int64)
     heaps = {}
     for method in HEAPS:
@@ -232,7 +232,7 @@ def batch_entry(graph: Graph, count: int) -> dict[str, Any]:
 
 
 def road_entry() -> dict[str, Any]:
-    """2,048 sources on New York's roads."""
+    """Measure 2,048 sources on New York's roads."""
     roads = load("newyork")
     sources = np.random.default_rng(3).choice(roads.n_vertices, 2048, replace=False)
     methods: dict[str, dict[str, list[float]]] = {}
@@ -252,7 +252,7 @@ def road_entry() -> dict[str, Any]:
 
 
 def on_gpu(file: Path | None, names: list[str], count: int) -> None:
-    """Every graph that is asked for, beside those that were measured before on this GPU."""
+    """Measure the requested graphs, and keep rows that were measured before on this GPU."""
     from nearfar.system.devices import runtime
 
     rows = Rows(file, [*SNAP, ROADS])
@@ -263,7 +263,7 @@ def on_gpu(file: Path | None, names: list[str], count: int) -> None:
 
 
 def on_cpu(file: Path | None, count: int) -> None:
-    """Every task, and how many times faster than SciPy each contender is."""
+    """Measure every task, and print the speed of each contender relative to SciPy."""
     where = environment()
     results = cpu_results(count)
     if file:
@@ -278,7 +278,7 @@ def on_cpu(file: Path | None, count: int) -> None:
 
 
 def main() -> None:
-    """Measure, print, write."""
+    """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", choices=["cpu", "cuda"])
     add_output(parser)

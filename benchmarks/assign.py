@@ -1,9 +1,9 @@
-"""Traffic assignment to a relative gap: ``nearfar.measures.assign`` and AequilibraE's ``bfw``.
+"""Compare traffic assignment to a relative gap by nearfar and by AequilibraE's ``bfw``.
 
-The peer runs in an interpreter of its own, which ``--peer`` names (``pip install aequilibrae`` in a
-virtual environment); both get the same network, demand and number of threads, and take turns. Of
-either the assignment alone is timed, with everything read and its graph made. Gaps are computed
-by this library from the flows of both. Links take at least 1e-6 units of time.
+The peer runs in a separate interpreter, which ``--peer`` names (``pip install aequilibrae`` in a
+virtual environment). Both get the same network, demand and number of threads, and they alternate.
+Only the assignment is timed, without reading files and building graphs. nearfar computes the gaps
+from the flows of both. Links take at least 1e-6 units of time.
 
     python benchmarks/assign.py --peer venv/bin/python -o benchmarks/results/assign.json
 """
@@ -29,7 +29,7 @@ from result_file import add_output, write_result
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-#: The peer refuses links that take no time, of which Chicago Sketch has some.
+#: Minimum time of a link, since the peer refuses the links of Chicago Sketch that take no time.
 LEAST = 1e-6
 
 PEER = r"""
@@ -83,13 +83,13 @@ print(json.dumps({"seconds": seconds, "iterations": int(report["iteration"].max(
 
 
 def generated(vertices: int, zones: int, seed: int) -> Any:
-    """A generated road network with demand between zones, as the arguments of an assignment."""
+    """Generate a road network with demand between zones, as arguments of an assignment."""
     from nearfar.generators import generate
 
     graph = generate("country_roads", vertices=vertices, seed=seed)
     random = np.random.default_rng(seed)
     picked = np.sort(random.choice(graph.n_vertices, zones, replace=False))
-    # Zones are numbered first, as the peer wants them.
+    # Zones come first, as the peer requires.
     new = np.empty(graph.n_vertices, dtype=np.int64)
     rest = np.setdiff1d(np.arange(graph.n_vertices), picked)
     new[np.concatenate([picked, rest])] = np.arange(graph.n_vertices)
@@ -112,7 +112,7 @@ def generated(vertices: int, zones: int, seed: int) -> Any:
 
 
 def known(name: str) -> Any:
-    """A network of the TNTP test problems, as the arguments of an assignment."""
+    """Return a network of the TNTP test problems, as arguments of an assignment."""
     from nearfar.formats import read_traffic
 
     folder = Path(os.environ["NEARFAR_DATA"]) / "tntp"
@@ -132,7 +132,7 @@ def known(name: str) -> Any:
 
 
 def measured(given: Any, peer: str, goal: float, threads: int, rounds: int, most: int) -> Any:
-    """Seconds, iterations and gaps of both, in turns."""
+    """Return seconds, iterations and gaps of both, measured in alternation."""
     import nearfar
     from nearfar.measures import Bpr, assign
 

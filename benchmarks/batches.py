@@ -1,19 +1,19 @@
-"""Many sources on 1, 2, 4, 8 and 16 threads, and what cores and memory allow of that.
+"""Measure many sources on 1, 2, 4, 8 and 16 threads, and the limits set by cores and memory.
 
     NEARFAR_DATA=... python benchmarks/batches.py -o benchmarks/results/batches.json
 
-Writes batches.json anew after each case; without ``-o`` it only prints. A case is a graph, a method
-and a number of sources per thread (or all pairs, whatever the threads), so that what one thread
-takes for a source is compared with what many take for theirs, and the last rows weigh alike. Rows
-go to memory that was written to before (``overheads.py`` measures fresh memory). Numbers of threads
-take turns within a round. Beside the wall clock stands the processor time of the process per
-source: with ideal scaling it does not grow with the threads. Where it grows, threads hinder one
-another in cores, caches and memory; what is missing beyond that they spent idle. Before each sample
-as many threads do arithmetic in registers for a moment: what cores give that ask for no memory, but
-may be two to a physical one or shared with others. Sampled rows are compared bit for bit with
-single searches, outside the timed part.
+Rewrites batches.json after each case; without ``-o`` it only prints. A case is a graph, a method
+and a number of sources per thread (or all pairs for any number of threads), so that the time per
+source of one thread is compared with that of many threads, and the last rows have equal weight.
+Rows go to memory that was written to before (``overheads.py`` measures fresh memory). Numbers of
+threads alternate within a round. In addition to wall time the processor time of the process per
+source is recorded, which with ideal scaling does not grow with the number of threads. If it grows,
+threads hinder each other in cores, caches and memory; any further loss is idle time. Before each
+sample the same number of threads do arithmetic in registers for a moment, which shows the speed of
+cores without memory accesses; cores may be hardware threads or shared with other programs. Sampled
+rows are compared bit for bit with single searches, outside the timed part.
 
-The limits are measured first: arithmetic, and, each thread in memory of its own, writing, copying,
+The limits are measured first: arithmetic and, with separate memory per thread, writing, copying,
 and reading single words in random order from as many bytes as the distances of a search take.
 """
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Case(NamedTuple):
-    """What is measured: so many sources per thread, None for all pairs."""
+    """Measured case, with a number of sources per thread; None for all pairs."""
 
     graph: Callable[[], Graph]
     method: str
@@ -52,9 +52,9 @@ class Case(NamedTuple):
 
 
 def _snap(name: str, dtype: str = "int32") -> Graph:
-    """A graph of the data folder with seeded weights 1..100."""
+    """Return a graph of the data folder with seeded weights 1..100."""
     folder = data_folder()
-    assert folder is not None  # asked before
+    assert folder is not None  # checked by the caller
     bare = nearfar.read(folder / f"snap-johnson/{name}.txt.xz").without_names()
     weights = np.random.default_rng(1).integers(1, 101, bare.n_edges).astype(dtype)
     return Graph.from_csr(bare.indptr, bare.indices, weights)
@@ -86,7 +86,7 @@ CASES: dict[str, Case] = {
 
 
 def together(work: Callable[[int], Any], threads: int, seconds: float) -> float:
-    """Calls per second of work(0), work(1), ..., each again and again on a thread of its own."""
+    """Return the calls per second of work(0), work(1), ..., each repeated on a separate thread."""
     counts = [0] * threads
     gate = threading.Barrier(threads)
     times = [0.0] * threads
@@ -109,12 +109,12 @@ def together(work: Callable[[int], Any], threads: int, seconds: float) -> float:
 
 
 def arithmetic(i: int) -> Any:
-    """Some hundred microseconds of work in registers."""
+    """Compute in registers for some hundred microseconds."""
     return hashlib.pbkdf2_hmac("sha256", b"a", b"b", 1_000)
 
 
 def limits(threads: list[int], megabytes: float, seconds: float) -> list[dict[str, Any]]:
-    """What the machine gives to so many threads, per second and all together."""
+    """Measure the machine's limits for a number of threads, per second, summed over threads."""
     size, most = 1 << 25, max(threads)
     words = int(megabytes * 2**20) // 4
     blocks = [np.ones(size, dtype=np.uint8) for _ in range(most)]
@@ -148,7 +148,7 @@ def limits(threads: list[int], megabytes: float, seconds: float) -> list[dict[st
 
 
 def check(graph: Graph, sources: np.ndarray, rows: np.ndarray) -> None:
-    """Sampled rows against single searches."""
+    """Compare sampled rows with single searches."""
     for i in np.random.default_rng(2).choice(len(sources), min(3, len(sources)), replace=False):
         method = "dijkstra_dary_heap"
         truth = nearfar.sssp(graph, int(sources[i]), device="cpu", method=method).distances
@@ -157,7 +157,7 @@ def check(graph: Graph, sources: np.ndarray, rows: np.ndarray) -> None:
 
 
 def measure(case: Case, graph: Graph, threads: list[int], rounds: int) -> dict[str, Any]:
-    """Samples by the number of threads: wall and processor seconds, and arithmetic per second."""
+    """Return samples by number of threads: wall and processor seconds, arithmetic per second."""
     n = graph.n_vertices
     counts = {number: n if case.each is None else case.each * number for number in threads}
     sources = np.random.default_rng(3).integers(0, n, max(counts.values()))
@@ -208,7 +208,7 @@ def measure(case: Case, graph: Graph, threads: list[int], rounds: int) -> dict[s
 
 
 def ratios(one: dict[str, Any], row: dict[str, Any]) -> tuple[float, float, float]:
-    """How many times as fast as one thread, its processor time, and its arithmetic."""
+    """Return speed, processor time and arithmetic relative to one thread."""
     return (
         one["seconds_per_source"] / row["seconds_per_source"],
         row["processor_seconds_per_source"] / one["processor_seconds_per_source"],

@@ -1,13 +1,13 @@
-"""Two builds of this library side by side, so that a commit can be compared with one before it.
+"""Compare two builds of nearfar, such as those of a commit and of an earlier one.
 
     python benchmarks/between_commits.py --before DIR COMMIT --after DIR COMMIT -o FILE
 
 A DIR is the ``src`` folder of a checkout with its C++ module built in place. Writes
-between_commits.json. Each build runs in a process of its own that holds the benchmark graphs; the
-two take turns, solve by solve, through one public call: ``sssp`` of a Graph that is kept, ``sssp``
-of a SciPy matrix, or SciPy's ``dijkstra`` of :mod:`nearfar.csgraph` on such a matrix, both of which
-start anew with every call. Both builds must give the same bits.
-The ratio of a graph is that of the medians of its rounds, each the mean of a stretch of solves.
+between_commits.json. Each build runs in a separate process that holds the benchmark graphs. The
+processes alternate solve by solve through one public call: ``sssp`` of a Graph that is reused,
+``sssp`` of a SciPy matrix, or ``dijkstra`` of :mod:`nearfar.csgraph` on such a matrix; the last two
+convert the matrix in every call. Both builds must give the same bits.
+The ratio of a graph is that of the medians of its rounds, each the mean of consecutive solves.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import SUITE, draw_sources, load, named
 from result_file import add_output, write_result
 
-_STRETCH = 0.05  # seconds of solves in a row that a sample is the mean of
+_STRETCH = 0.05  # minimum seconds of consecutive solves; a sample is their mean
 
 
-# The process of one build: it solves what the lines of its standard input say, and knows only what
-# both builds have.
+# Program of the process of one build: it solves the requests on its standard input, and uses only
+# functions that both builds have.
 _SERVER = f"""
 import hashlib, json, sys, time
 import numpy as np
@@ -75,7 +75,7 @@ for line in sys.stdin:
 
 
 class Build:
-    """The process of one build."""
+    """Process of one build."""
 
     def __init__(self, source: str, graphs: Path, call: str) -> None:
         variables = {**os.environ, "PYTHONPATH": str(Path(source).resolve())}
@@ -88,7 +88,7 @@ class Build:
         )
 
     def solve(self, graph: str, source: int, threads: int) -> tuple[float, str]:
-        """Seconds per solve, and a digest of the distances."""
+        """Return the seconds per solve, and a digest of the distances."""
         order = {"graph": graph, "source": source, "threads": threads}
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -106,7 +106,7 @@ class Build:
 
 
 def keep(name: str, shrink: int, folder: Path) -> list[int]:
-    """Write a benchmark graph where both builds read it; returns its sources."""
+    """Write a benchmark graph for both builds; return its sources."""
     graph = load(name, shrink)
     np.savez(
         folder / f"{name}.npz",
@@ -118,7 +118,7 @@ def keep(name: str, shrink: int, folder: Path) -> list[int]:
 
 
 def measure(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
-    """All rounds of all graphs."""
+    """Run all rounds on all graphs."""
     rows = []
     builds = {
         "before": Build(given.before[0], folder, given.call),
@@ -128,7 +128,7 @@ def measure(given: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
         sources = keep(name, given.shrink, folder)
         for threads in given.threads:
             samples: dict[str, list[float]] = {label: [] for label in builds}
-            for turn in range(-1, given.rounds):  # the first warms up
+            for turn in range(-1, given.rounds):  # the first round warms up
                 source = sources[turn % len(sources)]
                 digests = set()
                 order = list(builds) if turn % 2 else list(reversed(builds))

@@ -1,10 +1,10 @@
-"""Two builds of this library on one GPU, by results of ``flagship.py`` and ``prepared_cuda.py``.
+"""Compare two builds of nearfar on one GPU, by results of ``flagship.py`` and ``prepared_cuda.py``.
 
     python benchmarks/between_commits_cuda.py --before COMMIT FILE... --after COMMIT FILE... -o FILE
 
-Each FILE was written by one of the two scripts in a checkout of that commit. Run the builds in turn
-on one machine. A row is a graph and what was measured on it, with the samples of all files. Its
-ratio is that of the least medians of a file: below 1 the later commit is faster.
+Each FILE was written by one of the two scripts in a checkout of that commit. Run the builds in
+alternation on one machine. A row is a graph and a measurement on it, with the samples of all files.
+Its ratio is that of the least medians of a file: below 1 the later commit is faster.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Samples = dict[tuple[str, str], list[list[float]]]
 
 
 def samples_of(files: list[str]) -> tuple[Samples, dict[str, Any]]:
-    """Samples in milliseconds by graph and measurement, per file, and the last environment."""
+    """Return milliseconds by graph and measurement, per file, and the last environment."""
     found: Samples = defaultdict(list)
     around: dict[str, Any] = {}
     for file in files:

@@ -1,12 +1,13 @@
-"""Rows of a graph that is many times the memory that the run may use.
+"""Measure rows of a graph that is many times larger than the memory limit of the run.
 
 ``python benchmarks/beyond_memory.py -o benchmarks/results/beyond_memory.json`` writes a native
-container of ``--times`` times ``--limit`` (a random graph, 400 edges per vertex, whole weights
-1..100), drops it from the system's cache, and has ``nearfar distances --memory LIMIT -o rows.npy``
-solve some sources in a control group whose memory ends at the limit, page cache included. It needs
-the right to make such a group; without, the run is measured but nothing holds it. The same command
-without a limit is the other sample. Peaks are those of the group and of the process's own memory
-(``RssAnon``, looked at every 20 ms); bytes read are the process's. Rows of both runs are compared.
+container of ``--times`` times ``--limit`` (a random graph, 400 edges per vertex, integer weights
+1..100), drops it from the page cache, and runs ``nearfar distances --memory LIMIT -o rows.npy`` for
+some sources in a control group whose memory, page cache included, is limited to LIMIT. Creating the
+group requires permission; without it, the run is measured without enforcement. The same command
+without a limit is the other sample. Peaks are those of the group and of the process's anonymous
+memory (``RssAnon``, sampled every 20 ms); bytes read are those of the process. Rows of both runs
+are compared.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from nearfar.lab.bench.environment import environment
 from result_file import add_output, write_result
 
 DEGREE = 400
-#: Where control groups are made, what limits one, and where its peak stands: versions 1 and 2.
+#: Folder of control groups, file of a group's limit, and file of its peak, for versions 1 and 2.
 GROUPS = (
     ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.max_usage_in_bytes"),
     ("/sys/fs/cgroup", "memory.max", "memory.peak"),
@@ -47,7 +48,7 @@ ENTER = (
 
 
 def make(path: Path, size: int) -> None:
-    """A container of about that many bytes."""
+    """Write a container of about the given number of bytes."""
     n = size // (8 * DEGREE)
     rng = np.random.default_rng(1)
     heads = rng.integers(0, n, n * DEGREE, dtype=np.int32)
@@ -58,7 +59,7 @@ def make(path: Path, size: int) -> None:
 
 @contextlib.contextmanager
 def group(limit: int) -> Iterator[tuple[Path | None, Path | None]]:
-    """The file that takes processes into a group of so many bytes, and that of its peak."""
+    """Return the file that adds processes to a group with a limit, and the file of its peak."""
     for root, bound, peak in GROUPS:
         place = Path(root) / f"nearfar-{os.getpid()}"
         try:
@@ -74,12 +75,12 @@ def group(limit: int) -> Iterator[tuple[Path | None, Path | None]]:
         finally:
             with contextlib.suppress(OSError):
                 place.rmdir()
-    print("no control group can be made: nothing holds the run", flush=True)
+    print("no control group can be created: the limit is not enforced", flush=True)
     yield None, None
 
 
 def forget(path: Path) -> None:
-    """Drop a file from the system's cache."""
+    """Drop a file from the page cache."""
     handle = os.open(path, os.O_RDONLY)
     os.fsync(handle)
     os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -87,7 +88,7 @@ def forget(path: Path) -> None:
 
 
 def status(pid: int) -> dict[str, int]:
-    """Bytes that a process has in memory, of its own and of files, and what it has read."""
+    """Return the anonymous and file memory of a process, and the bytes that it has read."""
     found = {}
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
@@ -102,7 +103,7 @@ def status(pid: int) -> dict[str, int]:
 
 
 def run(graph: Path, out: Path, limit: int | None, words: list[str]) -> dict[str, Any]:
-    """Seconds, peaks and bytes read of one run of the program."""
+    """Return seconds, peaks and bytes read of one run of the program."""
     command = ["-m", "nearfar.cli.main", "distances", str(graph), "-o", str(out), "--json", *words]
     if limit is not None:
         command += ["--memory", str(limit)]

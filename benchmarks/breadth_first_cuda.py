@@ -1,14 +1,14 @@
-"""Breadth-first search on one GPU against the weighted engine on the same graph with weights 1.
+"""Compare breadth-first search on one GPU with the weighted engine on weights of 1.
 
 ``python benchmarks/breadth_first_cuda.py -o benchmarks/results/breadth_first_cuda.json`` times
 ``breadth_first@cuda`` on graphs without weights and ``near_far@cuda`` on the same edges with
 weights of 1, interleaved: device time of a solve by CUDA events, graph on the device,
-initialisation included, median of 10 once each engine has made what it keeps with the graph. Every
-answer is compared with the CPU's breadth-first search. Of each engine the first search of a fresh
-graph is kept too, and what was made once for later ones: balls on roads, the transpose of a
-directed graph, which is made after the first search here.
-``--peers cugraph`` runs cuGraph's search beside it, where it is installed.
-The file is written after every graph; the other graphs of it stay, each with its environment.
+initialisation included, median of 10 after each engine has built its cached data. Every answer is
+compared with the CPU's breadth-first search. The first search of a fresh graph by each engine is
+recorded separately, as is the time to build data that later searches reuse: balls on roads, and the
+transpose of a directed graph, which is built after the first search.
+``--peers cugraph`` also measures cuGraph's search if it is installed.
+The file is written after every graph; rows of other graphs are kept, each with its environment.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from nearfar.registry import Workspace, find
 from nearfar.system.devices import runtime
 from result_file import Rows, add_output
 
-SETTLING = 6  # searches of a graph before those that count
-# name: (both directions of every edge are taken to be there, source or None for the largest degree)
+SETTLING = 6  # untimed searches of a graph before the timed ones
+# name: (whether both directions of every edge are stored, source or None for the largest degree)
 GRAPHS: dict[str, tuple[bool, int | None]] = {
     "random-200": (False, None),
     "kronecker-20": (True, None),
@@ -47,7 +47,7 @@ GRAPHS: dict[str, tuple[bool, int | None]] = {
     "slashdot": (False, None),
     "gnutella": (False, None),
 }
-#: Read from the folder of real graphs.
+#: Files in the folder of real graphs.
 FILES = {
     "colorado": "dimacs9-topology/USA-road-topo.COL.tw.gr.xz",
     "slashdot": "snap-johnson/soc-Slashdot0902.txt.xz",
@@ -56,7 +56,7 @@ FILES = {
 
 
 def load(name: str, folder: Path | None) -> Graph:
-    """The graph of that name."""
+    """Return the graph of that name."""
     if name not in FILES:
         return graphs_on_disk.load(name.removesuffix("-directed"), folder)
     real = data_folder()
@@ -66,13 +66,13 @@ def load(name: str, folder: Path | None) -> Graph:
 
 
 def solve(graph: Graph, method: str, source: int, options: Any) -> Any:
-    """One solve by a variant; its answer."""
+    """Solve once with a variant and return its answer."""
     (variant,) = find(method)
     return variant.run(graph, source, options, Workspace())
 
 
 def steps_of(graph: Graph, source: int, options: Any) -> dict[str, Any]:
-    """Steps, vertices and milliseconds of each kind of step, from one recorded run."""
+    """Return steps, vertices and milliseconds of each kind of step, from one recorded run."""
     (variant,) = find("breadth_first@cuda")
     stats = variant.run(graph, source, options, Workspace(stats="full")).stats
     table: dict[str, Any] = {}
@@ -89,7 +89,7 @@ def steps_of(graph: Graph, source: int, options: Any) -> dict[str, Any]:
 def measure(
     name: str, folder: Path | None, rounds: int, options: list[dict[str, Any]], peers: list[str]
 ) -> dict[str, Any]:
-    """Both engines on one graph, and the peers."""
+    """Measure both engines and the peers on one graph."""
     both, source = GRAPHS[name]
     weighted = load(name, folder)
     graph = Graph.from_csr(weighted.indptr, weighted.indices, directed=not both)
@@ -121,7 +121,7 @@ def measure(
                 row["first_ms"] = milliseconds
                 if own.directed and method == "breadth_first@cuda" and not row["options"]:
                     made = solve(own, method, source, BreadthFirstOptions(transpose=True))
-                    if made.stats.get("transpose_seconds"):  # none where near-far searched
+                    if made.stats.get("transpose_seconds"):  # absent if near-far searched
                         row["transpose_ms"] = made.stats["transpose_seconds"] * 1e3
             row["stats"] = {k: v for k, v in answer.stats.items() if isinstance(v, (int, float))}
     for row, (_, own, method, chosen, _) in zip(rows, engines, strict=True):

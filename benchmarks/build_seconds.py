@@ -1,7 +1,7 @@
-"""Processor seconds that each file of the C++ module takes to compile, without a compiler cache.
+"""Measure the processor seconds of compiling each file of the C++ module, without a compiler cache.
 
-The compiler is started through this same script, which notes what its process took. The module is
-thrown away unless ``--folder`` names an empty folder for the build.
+The build starts the compiler through this script, which records the time of each process. The
+module is discarded unless ``--folder`` names an empty folder for the build.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def compile_one(command: list[str]) -> int:
 
 
 def build(levels: str, jobs: int, folder: Path | None) -> dict[str, float]:
-    """Object -> user seconds, the heaviest first."""
+    """Return the user seconds per object, greatest first."""
     with contextlib.ExitStack() as stack:
         work = folder or stack.enter_context(tempfile.TemporaryDirectory())
         log = Path(work) / "build_seconds.log"
@@ -57,7 +57,7 @@ def main() -> int:
     """Measure, print, write."""
     if sys.argv[1:2] == ["--compile"]:
         return compile_one(sys.argv[2:])
-    # Not at the top: the compiler is started through this file a hundred times.
+    # Imported late, because the compiler is started through this file a hundred times.
     from nearfar.lab.bench.environment import environment
     from result_file import add_output, write_result
 

@@ -1,12 +1,12 @@
-"""What a solve on several cores takes while other programs keep the cores busy.
+"""Measure solves on several cores while other programs keep the cores busy.
 
     NEARFAR_DATA=... python benchmarks/busy_cores.py -o benchmarks/results/busy_cores.json
 
-Writes busy_cores.json anew after each graph. Delta-stepping with one thread and with one per core
-take turns: beside nothing, beside one busy loop, and beside as many as there are cores; the loops
-are processes that this script starts and ends. A sample is a stretch of solves one after the other,
-so that the bad ones count; the worst solve of each is kept as well. Every answer is compared with
-one that was proven. The machine should be quiet otherwise.
+Rewrites busy_cores.json after each graph. Delta-stepping with one thread and with one thread per
+core alternate, without load, with one busy loop, and with one busy loop per core; the loops are
+processes of this script. A sample is the mean of consecutive solves, so that slow ones count; the
+slowest solve of each sample is recorded as well. Every answer is compared with a proven one. The
+machine should be idle otherwise.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def graphs(names: list[str] | None) -> Iterator[tuple[str, Graph]]:
-    """The roads where their file is and a grid: many short rounds. Random ones: few."""
+    """Return graphs with many short rounds, roads if available and a grid, and with few rounds."""
     makers: dict[str, Callable[[], Graph]] = {
         "random, 2^14 vertices": lambda: generate("uniform_random", vertices=1 << 14, degree=8),
         "grid, 128 x 128": lambda: generate("grid", rows=128, columns=128),
@@ -51,7 +51,7 @@ def graphs(names: list[str] | None) -> Iterator[tuple[str, Graph]]:
 
 @contextlib.contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """So many busy loops beside what runs inside."""
+    """Run a number of busy loops while the block runs."""
     started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
     try:
         if started:
@@ -64,7 +64,7 @@ def busy(loops: int) -> Iterator[None]:
 
 
 def stretch(graph: Graph, truth: Any, threads: int, seconds: float) -> dict[str, Any]:
-    """Solves one after the other for so long, two at least."""
+    """Solve repeatedly for a number of seconds, at least twice."""
     method = "delta_stepping" if threads == 1 else "delta_stepping_parallel"
     taken: list[float] = []
     while len(taken) < 2 or sum(taken) < seconds:
@@ -81,7 +81,7 @@ def stretch(graph: Graph, truth: Any, threads: int, seconds: float) -> dict[str,
 
 
 def measure(name: str, graph: Graph, threads: int, rounds: int, seconds: float) -> dict[str, Any]:
-    """All loads and both numbers of threads in turns."""
+    """Measure all loads with both numbers of threads, in alternation."""
     proven = nearfar.sssp(graph, 0, device="cpu", method="delta_stepping", threads=1)
     nearfar.verify(graph, proven)
     loads = sorted({0, 1, threads})
@@ -117,7 +117,7 @@ def main() -> int:
     parser.add_argument("--graphs", nargs="+", help="beginnings of their names")
     args = parser.parse_args()
     if args.threads < 2:
-        raise SystemExit("one thread has nobody to wait for: give --threads 2 or more")
+        raise SystemExit("one thread waits for no other: give --threads 2 or more")
     around = environment()
     found = []
     for name, graph in graphs(args.graphs):

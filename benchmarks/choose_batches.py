@@ -1,16 +1,18 @@
-"""How good the automatic choice is for many sources: ``auto`` against what else might be taken.
+"""Measure the automatic choice for many sources: ``auto`` against the alternatives.
 
     python benchmarks/choose_batches.py -o benchmarks/results/choose_batches.json
 
 Whole rows of some sources on one core, for meshes, grids, roads and small worlds of 1,000 to
-264,346 vertices and weights of three dtypes. ``auto`` and the three methods that it holds to be the
-cheapest take turns, each on a graph made anew, so that nobody finds what another left. A sample is
-processor time, since other programs may be at work, and the least of the rounds counts. Rows are
-compared with one another. Written graph by graph; a graph that is not run keeps its row.
+264,346 vertices and weights of three dtypes. ``auto`` and the three methods that it estimates as
+the cheapest alternate, each on a new copy of the graph, so that no method uses data that another
+one cached. A sample is processor time, since other programs may run, and the least of the rounds
+counts. Rows are compared with each other. The file is written after each graph; rows of other
+graphs are kept.
 
-Besides, what was once chosen badly: weights over six and nine decades, 512 sources of meshes, and
-rows of a prepared road network within a limit or to few targets, where a search that stops early
-may beat a sweep over all arcs. That graph is prepared once; what was chosen for it is forgotten.
+It also covers cases of former bad choices: weights over six and nine decades, 512 sources of
+meshes, and rows of a prepared road network within a limit or to few targets, for which a search
+that stops early may be faster than a sweep over all arcs. That graph is prepared once; cached
+choices are dropped.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ BOUNDED = {
 
 
 def uneven(kind: str, decades: int) -> Graph:
-    """Weights log-uniform over so many decades, from 1."""
+    """Return a graph with log-uniform weights over a number of decades, from 1 up."""
     graph = {
         "delaunay": lambda: generate("delaunay", vertices=20_000),
         "random": lambda: generate("uniform_random", vertices=20_000, degree=8),
@@ -88,7 +90,7 @@ def uneven(kind: str, decades: int) -> Graph:
 
 
 def cube(side: int) -> Graph:
-    """A mesh in three dimensions, weights from 1 to 1,000."""
+    """Return a mesh in three dimensions with weights from 1 to 1,000."""
     at = np.arange(side**3).reshape(side, side, side)
     ends = [(at.take(range(side - 1), axis), at.take(range(1, side), axis)) for axis in range(3)]
     tails, heads = (np.concatenate([end[i].ravel() for end in ends]) for i in (0, 1))
@@ -97,9 +99,10 @@ def cube(side: int) -> Graph:
 
 
 def judge(graph: Graph, dtype: str, rounds: int, count: int) -> dict[str, Any]:
-    """``auto`` and its three cheapest in turns."""
+    """Measure ``auto`` and its three cheapest methods, in alternation."""
     weights = graph.effective_weights
-    if dtype == "int32" and weights.dtype.kind == "f" and weights.max() <= 1000:  # so they differ
+    # scale to keep weights distinct
+    if dtype == "int32" and weights.dtype.kind == "f" and weights.max() <= 1000:
         weights = np.ceil(weights * (1000 / weights.max()))
     graph = Graph.from_csr(graph.indptr, graph.indices, weights.astype(dtype))
     able = np.flatnonzero(graph.degrees)
@@ -119,7 +122,7 @@ def judge(graph: Graph, dtype: str, rounds: int, count: int) -> dict[str, Any]:
 
 def judge_bounded(graph: Prepared, rounds: int, within: int = 0, targets: int = 0,
                   near: bool = False) -> dict[str, Any]:  # fmt: skip
-    """``auto``, the sweep over all arcs and searches in turns, on a prepared graph."""
+    """Measure ``auto``, a sweep over all arcs and searches on a prepared graph, in alternation."""
     rng = np.random.default_rng(1)
     centre = int(rng.integers(graph.n_vertices))
     far = distances(graph, [centre], device="cpu")[0]
@@ -145,7 +148,7 @@ def judge_bounded(graph: Prepared, rounds: int, within: int = 0, targets: int = 
 
 
 def in_turns(contenders: list[str], rounds: int, solve: Callable[..., Any]) -> dict[str, Any]:
-    """What each takes and what ``auto`` took; ``solve`` gives seconds and what must be equal."""
+    """Return the seconds of each contender and the choice of ``auto``; compare their results."""
     samples: dict[str, list[float]] = {who: [] for who in contenders}
     seen, stats, wrong = None, {}, []
     for turn in range(rounds):
@@ -155,7 +158,7 @@ def in_turns(contenders: list[str], rounds: int, solve: Callable[..., Any]) -> d
                 continue
             try:
                 took, found = solve(who, stats)
-            except VariantUnavailable:  # sees now that it does not suit the graph
+            except VariantUnavailable:  # found the graph unsuitable during the run
                 del samples[who]
                 continue
             samples[who].append(took)
@@ -177,7 +180,7 @@ def in_turns(contenders: list[str], rounds: int, solve: Callable[..., Any]) -> d
 
 
 def main() -> int:
-    """Judge the chosen graphs, print, write."""
+    """Measure the chosen graphs, print and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_output(parser)
     names = [*GRAPHS, *BOUNDED]

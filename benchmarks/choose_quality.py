@@ -1,11 +1,11 @@
-"""How good the automatic choice is: ``auto`` against the best of all CPU variants on every graph.
+"""Measure the automatic choice: ``auto`` against the best of all CPU variants on every graph.
 
     python benchmarks/choose_quality.py -o benchmarks/results/choose_quality.json
 
-For each graph of the suite and each number of threads, every variant that can serve it gets one
-try with a time limit; the fastest eight and ``auto`` then take turns for several rounds. Reported
-is ``auto / best`` a graph (1 is perfect, noise can push it either way), the geometric mean and
-the worst. Writes choose_quality.json.
+For each graph of the suite and each number of threads, every suitable variant is tried once with a
+time limit; the fastest eight and ``auto`` then alternate for several rounds. Reported are ``auto /
+best`` per graph (1 is perfect; noise can move it either way), the geometric mean and the worst
+value. Writes choose_quality.json.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ FINALISTS = 8
 
 
 class Limited(Nearfar):
-    """A variant that is stopped, as Ctrl-C would stop it, when it takes too long."""
+    """Variant that is stopped by a signal, as by Ctrl-C, when it exceeds a time limit."""
 
     limit = 2.0
 
     def solve(self, source: int) -> Paths:
-        """Run the variant under an alarm; the solvers look for signals as they go."""
+        """Run the variant under an alarm; solvers check for signals as they run."""
 
         def stop(*_: object) -> None:
             raise TimeoutError
@@ -57,7 +57,7 @@ class Limited(Nearfar):
 
 
 def try_out(graph: Graph, variant: str, threads: int, source: int, limit: float) -> float | str:
-    """Seconds of the better of two solves, or why there is no time to quote."""
+    """Return the seconds of the faster of two solves, or the reason why there is no time."""
     peer = Limited(threads, variant)
     peer.limit = limit
     peer.prepare(graph)
@@ -73,7 +73,7 @@ def try_out(graph: Graph, variant: str, threads: int, source: int, limit: float)
 
 
 def judge(name: str, graph: Graph, threads: int, rounds: int, limit: float) -> dict[str, Any]:
-    """Try all variants, then let the fastest and ``auto`` take turns."""
+    """Try all variants, then measure the fastest ones and ``auto`` in alternation."""
     sources = draw_sources(graph, 2, SUITE[name].source)
     request = Request(device="cpu", threads=threads)
     fitting = [
@@ -83,7 +83,7 @@ def judge(name: str, graph: Graph, threads: int, rounds: int, limit: float) -> d
     tries = {v: taken for v, taken in tried.items() if not isinstance(taken, str)}
     finalists = sorted(tries, key=lambda v: tries[v])[:FINALISTS]
     chosen = best(graph, request)[0].id
-    if chosen not in finalists:  # so that a lucky try of another cannot hide it
+    if chosen not in finalists:  # the choice is always a finalist
         finalists.append(chosen)
     final = measure(
         graph,

@@ -1,16 +1,16 @@
-"""How good the automatic choice is on a GPU: ``auto`` against the best of all CUDA variants.
+"""Measure the automatic choice on a GPU: ``auto`` against the best of all CUDA variants.
 
     python benchmarks/choose_quality_cuda.py -o benchmarks/results/choose_quality_cuda.json
 
-The graph is on the device. Every CUDA variant that can serve it gets one solve that compiles, in
-processes of their own and on a tiny graph, and then two tries under a time limit; the fastest six,
-as far as they come within four times the fastest, and ``auto`` take turns for several rounds, in an
-order drawn anew for each: the caches favour whoever comes after the same engine. A sample is wall
-time from the call to the end of the work on the device, distances left there; for ``auto`` it holds
-the choice itself. Each follows an untimed run of its own. Every answer is
-compared bit for bit with that of the CPU engine, which is proven. Reported is ``auto / best`` per
-graph, the geometric mean and the worst. Writes choose_quality_cuda.json after every graph; the
-other graphs of it stay, each with its environment.
+The graph is on the device. The kernels of every suitable CUDA variant are compiled in separate
+processes on a tiny graph. Each variant then has two tries under a time limit. The fastest six that
+take at most four times as long as the fastest one, and ``auto``, alternate for several rounds in a
+random order per round, because caches favour an engine that runs after itself. A sample is wall
+time from the call to the end of the work on the device, with distances left on the device; for
+``auto`` it includes the choice. Each sample follows an untimed run of the same variant. Every
+answer is compared bit for bit with that of the CPU engine, which is proven. Reported are ``auto /
+best`` per graph, the geometric mean and the worst value. Writes choose_quality_cuda.json after
+every graph; rows of other graphs are kept, each with its environment.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from result_file import Rows, add_output
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-FINALISTS, WITHIN = 6, 4.0  # at most so many; times the fastest try
-KEPT = ("kronecker-22", "martin-11", "grid-2000")  # big ones, shared through a folder
+FINALISTS, WITHIN = 6, 4.0  # maximum number of finalists; maximum ratio to the fastest try
+KEPT = ("kronecker-22", "martin-11", "grid-2000")  # large graphs, shared through a folder
 NAMES = [
     *("small", "newyork", "mesh", "grid", "random", "martin", "kronecker"),
     *("tiny", "sparse", "unweighted-roads", "unweighted-kronecker", "negative", *KEPT),
@@ -55,7 +55,7 @@ NAMES = [
 
 
 def make(name: str, folder: Path | None) -> Graph:
-    """A graph by name: one of the suite, one that is kept in a folder, or one of these."""
+    """Return a graph by name: one of the suite, one stored in a folder, or one generated here."""
     if name in KEPT:
         return load_kept(name, folder)
     if name in SUITE:
@@ -77,14 +77,14 @@ def make(name: str, folder: Path | None) -> Graph:
 
 
 def reference(graph: Graph, source: int) -> Any:
-    """Proven distances on the device."""
+    """Return proven distances on the device."""
     paths = nearfar.sssp(graph, source, device="cpu")
     nearfar.verify(graph, paths)
     return runtime.upload(paths.distances)
 
 
 def solve(graph: Graph, variant: Variant, source: int) -> tuple[float, Any]:
-    """Seconds of one solve with default options, and the distances."""
+    """Return the seconds of one solve with default options, and the distances."""
     runtime.synchronize()
     began = time.perf_counter()
     options = build_options(variant.options, {}, variant.id)
@@ -94,7 +94,7 @@ def solve(graph: Graph, variant: Variant, source: int) -> tuple[float, Any]:
 
 
 def solve_auto(graph: Graph, request: Request, source: int) -> tuple[float, Any, str]:
-    """The same for ``auto``: the choice is part of the time."""
+    """Return the seconds of ``auto``, including the choice, and the distances."""
     runtime.synchronize()
     began = time.perf_counter()
     chosen = best(graph, request)[0]
@@ -105,14 +105,14 @@ def solve_auto(graph: Graph, request: Request, source: int) -> tuple[float, Any,
 
 
 def right(found: Any, expected: Any) -> bool:
-    """Bit for bit."""
+    """Return whether distances are equal bit for bit."""
     return bool((found == expected).all())
 
 
 def try_out(
     graph: Graph, variant: Variant, source: int, expected: Any, limit: float
 ) -> float | str:
-    """Seconds of the better of two solves, or why there is no time to quote."""
+    """Return the seconds of the faster of two solves, or the reason why there is no time."""
 
     def stop(*_: object) -> None:
         raise TimeoutError
@@ -127,7 +127,7 @@ def try_out(
             if not right(found, expected):
                 return "WRONG"
             taken.append(seconds)
-            if seconds > limit / 4:  # hopeless: one is enough
+            if seconds > limit / 4:  # too slow to be a finalist: one try is enough
                 break
     except TimeoutError:
         return f"stopped after {limit:g} s"
@@ -141,7 +141,7 @@ def try_out(
 
 
 def judge(name: str, graph: Graph, rounds: int, limit: float) -> dict[str, Any]:
-    """Try all variants, then let the fastest and ``auto`` take turns."""
+    """Try all variants, then measure the fastest ones and ``auto`` in alternation."""
     fixed = SUITE[name].source if name in SUITE else None
     source = draw_sources(graph, 1, fixed)[0]
     expected = reference(graph, source)
@@ -163,7 +163,7 @@ def judge(name: str, graph: Graph, rounds: int, limit: float) -> dict[str, Any]:
     for _ in range(rounds):
         drawn.shuffle(order)
         for who in order:
-            for _ in range(2):  # the second counts
+            for _ in range(2):  # the second run counts
                 if who == "auto":
                     seconds, found, _ = solve_auto(graph, request, source)
                 else:
@@ -194,7 +194,7 @@ def judge(name: str, graph: Graph, rounds: int, limit: float) -> dict[str, Any]:
 
 
 def compile_all(jobs: int) -> None:
-    """Fill the kernel cache: every variant on a tiny graph of each kind, a process a share."""
+    """Fill the kernel cache: solve tiny graphs with every variant, in several processes."""
     script = f"import choose_quality_cuda as c, sys; c.compile_share(int(sys.argv[1]), {jobs})"
     folder = Path(__file__).resolve().parent
     path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
@@ -224,7 +224,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_output(parser)
     parser.add_argument("--graphs", nargs="+", metavar="NAME", default=NAMES, choices=NAMES)
-    parser.add_argument("--folder", type=Path, help="where the big graphs are kept")
+    parser.add_argument("--folder", type=Path, help="folder of the large graphs")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--limit", type=float, default=0.5, help="seconds per try (default: 0.5)")
     parser.add_argument("--budget", type=float, default=math.inf, help="start no graph after this")

@@ -1,10 +1,10 @@
-"""Labels of generated countries in full and compact: bytes per vertex, and times of pairs.
+"""Compare full and compact labels of generated countries: bytes per vertex, and times of pairs.
 
     python benchmarks/compact_labels.py -o benchmarks/results/compact_labels.json
 
-One thread for pairs, all for labels; contenders take turns in one process and every answer is
-compared. ``--parts small`` has 300,000 vertices, ``large`` 700,000; ``--scale tiny`` shows
-whether it runs.
+One thread for pairs, all for labels; contenders alternate in one process and every answer is
+compared. ``--parts small`` has 300,000 vertices, ``large`` 700,000; ``--scale tiny`` tests the
+script.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WALKS = 2_000
 
 
 def country(vertices: int, scale: str) -> Rows:
-    """Pairs between random vertices by walks, by all labels and by compact ones."""
+    """Measure pairs of random vertices by walks, by full labels and by compact labels."""
     vertices = 3000 if scale == "tiny" else vertices
     graph = nearfar.generate("country_roads", vertices=vertices, seed=1)
     ready = nearfar.prepare(graph)

@@ -1,11 +1,11 @@
-"""The CPU engine's variants against each other and against SciPy, and how much delta matters.
+"""Compare the CPU engine's variants with each other and with SciPy, and different values of delta.
 
     python benchmarks/cpu_variants.py -o FILE [--graphs grid,mesh] [--rounds 7]
 
-All contenders take turns within a round, and all samples are kept: wall time, and processor time of
-the whole process, which is what counts when other programs share the machine. Answers are compared
-with SciPy's outside the timed region. Writes cpu_variants.json, which the page on the CPU engine in
-docs/explanation quotes.
+All contenders alternate within a round, and all samples are kept: wall time, and processor time of
+the whole process, which is meaningful even if other programs share the machine. Answers are
+compared with SciPy's outside the timed region. Writes cpu_variants.json, which the page on the CPU
+engine in docs/explanation quotes.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ FACTORS = [0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 64]
 
 
 def contenders(graph: Graph, source: int, slow: bool) -> dict[str, Callable[[], Any]]:
-    """What takes turns: name -> one solve."""
+    """Return the contenders by name, each a function that solves once."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
     n = graph.n_vertices
-    # astype() of a sparse array would add parallel edges up.
+    # astype() of a sparse array would sum parallel edges.
     data = graph.effective_weights.astype(np.float64)
     matrix = csr_array((data, graph.indices, graph.indptr), shape=(n, n))
 
@@ -65,7 +65,7 @@ def contenders(graph: Graph, source: int, slow: bool) -> dict[str, Callable[[], 
 
 
 def deltas(graph: Graph, source: int) -> dict[str, Callable[[], Any]]:
-    """Delta-stepping with fixed widths around mean weight / mean degree."""
+    """Return delta-stepping with fixed widths around mean weight / mean degree."""
     base = graph.mean_weight / max(graph.mean_degree, 1.0)
 
     def fixed(width: float) -> Callable[[], Any]:
@@ -79,7 +79,7 @@ def deltas(graph: Graph, source: int) -> dict[str, Callable[[], Any]]:
 
 
 def take_turns(solves: dict[str, Callable[[], Any]], rounds: int) -> dict[str, Any]:
-    """Milliseconds of each, ``rounds`` samples of wall and processor time."""
+    """Return milliseconds of each contender: ``rounds`` samples of wall and processor time."""
     wall: dict[str, list[float]] = {name: [] for name in solves}
     processor: dict[str, list[float]] = {name: [] for name in solves}
     for turn in range(rounds + 1):
@@ -102,7 +102,7 @@ def take_turns(solves: dict[str, Callable[[], Any]], rounds: int) -> dict[str, A
 
 
 def check(solves: dict[str, Callable[[], Any]]) -> None:
-    """All answers must agree with SciPy's."""
+    """Raise an error unless all answers agree with SciPy's."""
     truth = solves["scipy"]()
     for name, solve in solves.items():
         got = np.asarray(solve())

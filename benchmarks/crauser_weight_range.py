@@ -1,9 +1,9 @@
-"""Iterations of the minimum and of Crauser's criteria against the range of the weights.
+"""Count iterations of the minimum and of Crauser's criteria against the range of the weights.
 
 ``python benchmarks/crauser_weight_range.py -o results.json``. Ortega-Arranz et al. (2015), Table
-2, reports ratios of times; with equal kernels the time of an iteration is nearly the same, so the
-ratio of iterations is what the criterion itself can give. It depends on how many different
-distances there are, and so on the range of the weights. Counts only: the same on every machine and
+2, reports ratios of times. With equal kernels an iteration of both methods takes nearly the same
+time, so the gain of the criterion is the ratio of iterations. It depends on the number of different
+distances, and therefore on the range of the weights. The counts are the same on every machine and
 device.
 """
 
@@ -25,7 +25,7 @@ PAPER = {2: (21.62, 24.66), 20: (11.04, 12.11), 200: (2.39, 2.50)}  # 24k vertic
 
 
 def count(degree: int, high: int) -> dict[str, Any]:
-    """Iterations of each criterion on one graph of the uniform random family."""
+    """Return the iterations of each criterion on one graph of the uniform random family."""
     graph = generate("uniform_random", vertices=24_576, degree=degree, high=high)
     source = int(np.argmax(np.diff(graph.transpose().indptr)))
     found = {

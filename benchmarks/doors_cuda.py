@@ -1,18 +1,18 @@
-"""The same work on a GPU through every door: all pairs six ways, and first calls of a process.
+"""Compare the interfaces on a GPU: all pairs through six calls, and first calls of a process.
 
     python benchmarks/doors_cuda.py -o FILE [--only all-pairs first-calls]
 
-``all-pairs``: two graphs of the Johnson paper, made of host arrays and of device arrays, rows into
-a device array, into a new one, and reduced to a mean each. A round makes the graph anew and brings
-it to the device, then calls twice: *fresh* has to find out which edges no path needs, *again* keeps
-what the first call left. A sample is wall time from the call to the end of the work on the device;
-``device`` is the part of it between the first launch and the last. Doors take turns. Rows are
-compared with single searches by a binary heap, means with those of the host.
+``all-pairs``: two graphs of the Johnson paper, built from host arrays and from device arrays, with
+rows written to a device array, to a new array, and reduced to a mean each. A round builds a new
+graph and uploads it, then calls twice: *fresh* has to determine the edges that no path needs,
+*again* reuses that result. A sample is wall time from the call to the end of the work on the
+device; ``device`` is the part of it between the first launch and the last. Calls alternate. Rows
+are compared with single searches by a binary heap, means with those of the host.
 
-``first-calls``: fresh processes, one after the other, with the kernel cache empty and full, from
-the first line of the program to the distances on the host; beside them what Python, NumPy, CuPy and
-the driver take alone. With -o, doors_cuda.json is written after each graph and call; a part or a
-graph that is not run keeps its earlier results.
+``first-calls``: new processes, one after the other, with the kernel cache empty and full, from the
+first line of the program to the distances on the host; for comparison, the time of Python, NumPy,
+CuPy and the driver alone. With -o, doors_cuda.json is written after each graph and call; other
+parts and graphs keep their earlier results.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 GRAPHS = ("loc-brightkite", "soc-Slashdot0902")
-SAMPLED = 64  # sources whose means are compared
-KERNELS = ("kernels", "cupy")  # folders of compiled kernels: ours and CuPy's
+SAMPLED = 64  # number of sources whose means are compared
+KERNELS = ("kernels", "cupy")  # folders of compiled kernels: nearfar's and CuPy's
 
-# Programs of a fresh process, which print the seconds since they began.
+# Programs of new processes, which print the seconds since their start.
 BEGIN = "import time; began = time.perf_counter(); import sys, numpy as np\n"
 END = "\nprint(time.perf_counter() - began)"
 READ = 'a = [np.load(f"{sys.argv[1]}/{part}.npy") for part in ("indptr", "indices", "weights")]\n'
@@ -95,20 +95,20 @@ GRAPHS_OF_CALLS: dict[str, dict[str, Any]] = {
 
 
 def on_device(graph: Graph) -> Graph:
-    """The graph made of device arrays."""
+    """Return the graph built from device arrays."""
     arrays = graph.indptr, graph.indices, graph.weights
     return nearfar.Graph.from_csr(*map(runtime.upload, arrays), directed=graph.directed)
 
 
 def on_host(graph: Graph) -> Graph:
-    """The graph made anew, so that nothing is known of it."""
+    """Return a new copy of the graph without cached data."""
     return nearfar.Graph.from_csr(
         graph.indptr, graph.indices, graph.weights, directed=graph.directed
     )
 
 
 def doors(out: Any) -> dict[str, tuple[Callable[[Graph], Graph], dict[str, Any]]]:
-    """How the graph is made, and what else the call says."""
+    """Return the interfaces: how the graph is built, and further arguments of the call."""
     return {
         "host graph, rows into a device array": (on_host, {"out": out, "device": "cuda"}),
         "host graph, mean of each row": (on_host, {"reduce": "mean", "device": "cuda"}),
@@ -119,7 +119,7 @@ def doors(out: Any) -> dict[str, tuple[Callable[[Graph], Graph], dict[str, Any]]
 
 
 def clocked(graph: Graph, call: dict[str, Any]) -> tuple[dict[str, float], Any]:
-    """Wall and device seconds of one call, and its answer."""
+    """Return wall and device seconds of one call, and its answer."""
     stats: dict[str, Any] = {}
     runtime.synchronize()
     began = time.perf_counter()
@@ -134,7 +134,7 @@ def clocked(graph: Graph, call: dict[str, Any]) -> tuple[dict[str, float], Any]:
 
 
 def through_doors(name: str, rounds: int) -> dict[str, Any]:
-    """All pairs of one graph through each door."""
+    """Measure all pairs of one graph through each interface."""
     graph = snap(name)
     n = graph.n_vertices
     out = runtime.cupy().empty((n, n), dtype=np.int32)
@@ -151,7 +151,7 @@ def through_doors(name: str, rounds: int) -> dict[str, Any]:
                     samples.setdefault(door, {}).setdefault(when, []).append(sample)
                     continue
                 if "reduce" in call:
-                    # The mean of nothing is NaN, on both sides.
+                    # A row without reached vertices has the mean NaN on both devices.
                     if not np.array_equal(_host(found)[sources], wanted, equal_nan=True):
                         raise SystemExit(f"{door}: a mean is wrong")
                 else:
@@ -176,7 +176,7 @@ def _median(samples: list[dict[str, float]], what: str) -> float:
 
 
 def first_calls(rounds: int, keep: Callable[[list[dict[str, Any]]], None]) -> None:
-    """Seconds of fresh processes, with kernel caches empty and full."""
+    """Return seconds of new processes, with kernel caches empty and full."""
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for name, size in GRAPHS_OF_CALLS.items():
@@ -188,7 +188,7 @@ def first_calls(rounds: int, keep: Callable[[list[dict[str, Any]]], None]) -> No
         for what, (name, program) in programs.items():
             samples: dict[str, list[float]] = {"empty": [], "full": []}
             caches = ""
-            for turn in range(-1, rounds):  # the first compiles Python's modules
+            for turn in range(-1, rounds):  # the first round compiles Python's modules
                 if what in CALLS or turn < 0:
                     caches = tempfile.mkdtemp(dir=folder)
                 for state in samples if what in CALLS else ("full",):
@@ -202,9 +202,9 @@ def first_calls(rounds: int, keep: Callable[[list[dict[str, Any]]], None]) -> No
 
 
 def _process(program: str, folder: str, graph: str, caches: str) -> float:
-    """Seconds that a fresh process says it took; kernels of CuPy are cached beside ours.
+    """Return the seconds reported by a new process; CuPy's kernels are cached next to nearfar's.
 
-    So is what the driver keeps: NVRTC looks there first, from CUDA 12.9 on.
+    The driver's cache is there as well: since CUDA 12.9 NVRTC uses it first.
     """
     own, theirs = (f"{caches}/{kind}" for kind in KERNELS)
     variables = {
@@ -214,7 +214,7 @@ def _process(program: str, folder: str, graph: str, caches: str) -> float:
         "CUDA_CACHE_PATH": f"{caches}/driver",
         "PYTHONPYCACHEPREFIX": f"{folder}/bytecode",
     }
-    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # whoever installs packages has it
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have compiled modules
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + program + END, f"{folder}/{graph}"],
         capture_output=True,
@@ -226,7 +226,7 @@ def _process(program: str, folder: str, graph: str, caches: str) -> float:
 
 
 def _device() -> dict[str, Any]:
-    """What the device is; asked in another process, so that this one does not open it."""
+    """Describe the device; a separate process is used, so that this one does not open it."""
     program = (
         "import json; from nearfar.system.devices import runtime\n"
         "print(json.dumps(runtime.device()._asdict()))"

@@ -1,17 +1,17 @@
-"""The one-launch engine on one GPU: solve time on seven graphs and a large one, sweeps of options.
+"""Measure the one-launch engine on one GPU: solve times on eight graphs, and its options.
 
 ``python benchmarks/flagship.py -o benchmarks/results/flagship.json`` measures the defaults;
-``--sweep`` tries options on every graph. A time is the device time of one solve (buffers held,
-graph on the device, initialisation included) by CUDA events, median of 10, once the engine has
-settled on a form for the graph: the first solves, which choose it, are kept apart in ``first_ms``
-and ``forms``, and a sort of the rows in ``sort_seconds``. The answer of every configuration is
-compared bit for bit with the CPU engine's, which is proven. ``--repeats 300`` repeats the defaults
-so often and compares each answer on the device; ``--set sort_rows=true`` measures with other
-options as defaults. The other graphs of the output stay, each with its environment.
-``--peers adds doublegraph cugraph`` runs these on the same graphs and sources, where they are
-found; their distances are compared with the same proven ones. ``--cores 1 16`` times the CPU engine
-on so many threads, by the wall clock after a first solve; ``--cores-only`` adds that to a file.
-``--folder`` is one of ``graphs_on_disk.py``.
+``--sweep`` tries options on every graph. A time is the device time of one solve (buffers allocated,
+graph on the device, initialisation included) by CUDA events, median of 10, after the engine has
+chosen a form for the graph. The first solves, which choose it, are recorded separately in
+``first_ms`` and ``forms``, and a sort of the rows in ``sort_seconds``. The answer of every
+configuration is compared bit for bit with the CPU engine's, which is proven. ``--repeats 300``
+repeats the defaults and compares each answer on the device; ``--set sort_rows=true`` changes
+options of the defaults. Other graphs in the output are kept, each with its environment.
+``--peers adds doublegraph cugraph`` runs these on the same graphs and sources, if they are
+available; their distances are compared with the same proven ones. ``--cores 1 16`` times the CPU
+engine with these numbers of threads, by the wall clock after a first solve; ``--cores-only`` adds
+only that to a file. ``--folder`` is one of ``graphs_on_disk.py``.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ GRAPHS = (
     *("random-200", "kronecker-20", "ny-roads", "grid-2000"),
     *("martin-11", "kronecker-22", "grid-4000", "kronecker-24"),
 )
-CORES_S = 2.0  # seconds for the samples of one number of threads
-SETTLING = 8  # solves after which the engine has chosen the graph's form
+CORES_S = 2.0  # seconds of the samples per number of threads
+SETTLING = 8  # solves after which the engine has chosen a form for the graph
 SWEEP: dict[str, list[Any]] = {
     "delta_scale": [0.25, 1, 4, 8],
     "delta_growth": [1, 8],
@@ -54,13 +54,13 @@ SWEEP: dict[str, list[Any]] = {
 def time_solve(
     graph: Graph, source: int, options: Any, rounds: int
 ) -> tuple[list[float], list[tuple[str, float]], Any]:
-    """Device milliseconds of each round, form and milliseconds of those before, the last answer."""
+    """Return device milliseconds of each round, those of the first solves, and the answer."""
     (variant,) = find("near_far@cuda")
     early, samples = [], []
     for turn in range(SETTLING + rounds):
         answer = variant.run(graph, source, options, Workspace())
         took = answer.stats["device_seconds"] * 1e3
-        compiler.finish_background()  # of the form to be tried next
+        compiler.finish_background()  # compilation of the next form to try
         if turn < SETTLING:
             early.append((answer.stats["form"], took))
         else:
@@ -69,7 +69,7 @@ def time_solve(
 
 
 def where_time_goes(graph: Graph, source: int, options: Any) -> dict[str, Any]:
-    """Steps, entries and milliseconds of each kind of step, from one recorded run."""
+    """Return steps, entries and milliseconds of each kind of step, from one recorded run."""
     (variant,) = find("near_far@cuda")
     stats = variant.run(graph, source, options, Workspace(stats="full")).stats
     table: dict[str, Any] = {}
@@ -85,7 +85,7 @@ def where_time_goes(graph: Graph, source: int, options: Any) -> dict[str, Any]:
 
 
 def configurations(sweep: bool) -> list[dict[str, Any]]:
-    """Options to try; the defaults first."""
+    """Return the options to try; the defaults first."""
     if not sweep:
         return [{}]
     found: list[dict[str, Any]] = [{}]
@@ -95,7 +95,7 @@ def configurations(sweep: bool) -> list[dict[str, Any]]:
 
 
 def wrong_answers(graph: Graph, source: int, options: Any, want: Any, repeats: int) -> int:
-    """How many of so many solves differ from the proven distances, compared on the device."""
+    """Return the number of solves that differ from the proven distances, compared on the device."""
     (variant,) = find("near_far@cuda")
     right = runtime.upload(want)
     answers = (variant.run(graph, source, options, Workspace()) for _ in range(repeats))
@@ -103,13 +103,13 @@ def wrong_answers(graph: Graph, source: int, options: Any, want: Any, repeats: i
 
 
 def as_floats(distances: Any) -> Any:
-    """Integer distances as peers give them, infinite where nothing was reached."""
+    """Convert integer distances to the peers' form, infinite for unreached vertices."""
     unreached = distances == np.iinfo(distances.dtype).max
     return np.where(unreached, np.inf, distances.astype(np.float64))
 
 
 def time_cores(graph: Graph, source: int, want: Any, threads: int, budget: float) -> dict[str, Any]:
-    """Milliseconds of the CPU engine on so many threads, and which method it chose."""
+    """Return the milliseconds of the CPU engine with a number of threads, and the chosen method."""
     samples: list[float] = []
     begun = time.perf_counter()
     while len(samples) < 3 or (len(samples) < 9 and time.perf_counter() - begun < budget):
@@ -129,7 +129,7 @@ def time_cores(graph: Graph, source: int, want: Any, threads: int, budget: float
 
 
 def time_peers(names: list[str], graph: Graph, source: int, want: Any) -> list[dict[str, Any]]:
-    """What each program took, and whether its distances are the proven ones; or why it did not."""
+    """Return the time and correctness of each program, or why it did not run."""
     found = []
     for name in names:
         peer = GPU_PEERS[name]()
@@ -164,7 +164,7 @@ def measure(
     peers: list[str],
     folder: Path | None,
 ) -> dict[str, Any]:
-    """All configurations on one graph; `chosen` are options that all of them start from."""
+    """Measure all configurations on one graph; `chosen` are options that all of them share."""
     from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 
     began = time.perf_counter()
@@ -212,7 +212,7 @@ def measure(
 
 
 def measure_cores(name: str, counts: list[int], folder: Path | None) -> dict[str, Any]:
-    """The CPU engine on one graph, with each number of threads."""
+    """Measure the CPU engine on one graph with each number of threads."""
     graph = load(name, folder)
     source, want = source_of(name, graph), proven(name, graph, folder)
     return {
@@ -224,7 +224,7 @@ def measure_cores(name: str, counts: list[int], folder: Path | None) -> dict[str
 
 
 def show(result: dict[str, Any], most: int) -> None:
-    """Best rows of one graph."""
+    """Print the best rows of one graph."""
     rows = result["rows"]
     wrong = sum(not row["right"] for row in rows)
     print(
@@ -259,7 +259,7 @@ def main() -> int:
     parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=JSON", dest="chosen")
     parser.add_argument("--peers", nargs="*", default=[], choices=list(GPU_PEERS))
     parser.add_argument("--cores", nargs="*", type=int, default=[], metavar="THREADS")
-    parser.add_argument("--cores-only", action="store_true", help="leave the GPU's times alone")
+    parser.add_argument("--cores-only", action="store_true", help="measure only --cores")
     parser.add_argument("--folder", type=Path, help="of graphs_on_disk.py")
     args = parser.parse_args()
     chosen = {key: json.loads(value) for key, value in (text.split("=") for text in args.chosen)}

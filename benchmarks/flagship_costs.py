@@ -1,11 +1,12 @@
-"""What types and predecessors cost `near_far@cuda`.
+"""Measure the cost of dtypes and of predecessors with `near_far@cuda`.
 
 ``python benchmarks/flagship_costs.py -o benchmarks/results/flagship_costs.json``. Medians of 10
-device times by CUDA events, types interleaved, once the engine has settled on a form for each;
-predecessors are found on the device from the distances there. Then whole calls of ``sssp`` with and
-without predecessors in turns, wall time with the answer left on the device. Every answer is
-compared with the CPU engine's, predecessors entry by entry. ``above_kernel_ms`` is the time of a
-call above its own on the device. Written graph by graph; a graph that is not run keeps its row.
+device times by CUDA events, dtypes interleaved, after the engine has chosen a form for each;
+predecessors are computed on the device from distances on the device. Then whole calls of ``sssp``
+with and without predecessors alternate, in wall time with the answer left on the device. Every
+answer is compared with the CPU engine's, predecessors entry by entry. ``above_kernel_ms`` is the
+time of a call beyond its device time. The file is written after each graph; other graphs keep
+their rows.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ GRAPHS: dict[str, Any] = {
     "road-like-1m": lambda: generate("road_like", vertices=1_000_000),
     "delaunay-1m": lambda: scaled(generate("delaunay", vertices=1_000_000)),
 }
-SETTLING = 12  # solves after which the engine has chosen the graph's form
+SETTLING = 12  # solves after which the engine has chosen a form for the graph
 TYPES = ("int32", "float32", "int64", "float64")
 
 
 def with_weights(graph: Graph, dtype: str) -> Graph:
-    """The same graph with weights of another type."""
+    """Return the same graph with weights of another dtype."""
     weights = np.asarray(graph.weights).astype(dtype)
     return Graph.from_csr(graph.indptr, graph.indices, weights, directed=graph.directed)
 
 
 def types_of(name: str, rounds: int) -> dict[str, Any]:
-    """Milliseconds of each type, and of each type's predecessors."""
+    """Return milliseconds of each dtype, and of each dtype's predecessors."""
     (variant,) = find("near_far@cuda")
     options = variant.options()
     graph = GRAPHS[name]()
@@ -62,7 +63,7 @@ def types_of(name: str, rounds: int) -> dict[str, Any]:
             answer = variant.run(typed, source, options, Workspace())
             found, stats = device_predecessors(typed, [source], answer.distances)
             forms[dtype] = answer.stats["form"]
-            compiler.finish_background()  # of the form to be tried next
+            compiler.finish_background()  # compilation of the next form to try
             if turn < SETTLING:
                 right &= bool((runtime.download(found) == tree).all())
             else:
@@ -86,9 +87,9 @@ def types_of(name: str, rounds: int) -> dict[str, Any]:
 
 
 def calls(graph: Graph, source: int, rounds: int) -> tuple[dict[str, list[float]], list[float]]:
-    """Milliseconds of ``sssp`` on a graph of device arrays, without and with predecessors.
+    """Return milliseconds of ``sssp`` on a graph of device arrays, without and with predecessors.
 
-    Besides, for calls without, the milliseconds above the time on the device.
+    For calls without predecessors the time beyond the device time is returned as well.
     """
     arrays = map(runtime.upload, (graph.indptr, graph.indices, graph.weights))
     there = Graph.from_csr(*arrays, directed=graph.directed)

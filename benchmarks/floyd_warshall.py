@@ -1,11 +1,11 @@
-"""Floyd-Warshall on a GPU against the add-min ceiling measured in the same run.
+"""Compare Floyd-Warshall on a GPU with the add-min ceiling measured in the same run.
 
 ``python benchmarks/floyd_warshall.py -o benchmarks/results/floyd_warshall_cuda.json`` closes a
 dense matrix of 16,384 vertices with int32 and float32 weights in device memory (4,096 with 64
-bits). The ceiling is ``add_min_ceiling``: additions with minimum
-per second with nothing else to do. Sampled rows are proven to be the fixed point that plain rounds
-reach. The product that finds the predecessors from the closed matrix is timed by itself; sampled
-rows of it are compared with the smallest tight edge.
+bits). The ceiling is ``add_min_ceiling``: additions with minimum per second without any other work.
+Sampled rows are proven to be the fixed point that rounds of relaxation reach. The product that
+finds the predecessors from the closed matrix is timed separately; sampled rows of it are compared
+with the smallest tight edge.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from result_file import add_output, write_result
 
 
 def plain_row(matrix: Any, source: int) -> Any:
-    """Distances from one source by rounds over the whole matrix."""
+    """Return the distances from one source by rounds over the whole matrix."""
     cp = runtime.cupy()
     row, n = matrix[source].copy(), len(matrix)
     while True:
@@ -38,7 +38,7 @@ def plain_row(matrix: Any, source: int) -> Any:
 
 
 def plain_predecessors(matrix: Any, row: Any) -> Any:
-    """The smallest strictly nearer vertex with a tight edge; the weights are positive."""
+    """Return the smallest strictly nearer vertex with a tight edge; weights are positive."""
     cp = runtime.cupy()
     n = len(row)
     found = cp.full(n, n, dtype=np.int64)
@@ -53,7 +53,7 @@ def plain_predecessors(matrix: Any, row: Any) -> Any:
 
 
 def predecessors(matrix: Any, closed: Any, rounds: int) -> list[float]:
-    """Seconds of every round of the product that finds the predecessors of the closed matrix."""
+    """Return the seconds of every round of the product that finds predecessors."""
     cp = runtime.cupy()
     direct = matrix.copy()
     direct.reshape(-1)[:: len(direct) + 1] = far_value(np.dtype(direct.dtype))
@@ -73,7 +73,7 @@ def predecessors(matrix: Any, closed: Any, rounds: int) -> list[float]:
 
 
 def measure(dtype: Any, n: int, rounds: int) -> dict[str, Any]:
-    """Seconds of every round, and the share of the ceiling that the fastest reached."""
+    """Return the seconds of every round, and the share of the ceiling reached by the fastest."""
     cp = runtime.cupy()
     matrix = cp.random.RandomState(5).randint(1, 1000, (n, n)).astype(dtype)
     matrix[cp.arange(n), cp.arange(n)] = 0

@@ -1,12 +1,13 @@
-"""The interfaces of other libraries beside the originals: SciPy, CuPy arrays, NetworkX, Isomap.
+"""Compare nearfar's versions of other libraries' interfaces with the originals.
 
     python benchmarks/front_doors.py -o benchmarks/results/front_doors.json [--parts cupy]
 
-One process; contenders take turns; every answer is compared. SciPy gets the float64 CSR matrix
-it works in, so neither side converts a dtype; nearfar starts from the bare matrix each time, its
-conversion included. NetworkX is timed on the New York roads, with the conversion kept on the graph
-and without. Isomap needs scikit-learn, and CuPy's a GPU. The file is written after every row; a
-part that was not run keeps its earlier results. ``--scale tiny`` shows whether it runs.
+The originals are SciPy, CuPy arrays, NetworkX and scikit-learn's Isomap. Contenders alternate in
+one process, and every answer is compared. SciPy gets its own float64 CSR matrix, so that neither
+library converts a dtype; nearfar starts from the plain matrix in every call, including the
+conversion. NetworkX is timed on the New York roads, with the conversion cached on the graph and
+without. Isomap needs scikit-learn, and CuPy a GPU. The file is written after every row; other parts
+keep their earlier results. ``--scale tiny`` tests the script.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from in_parts import Rows, answer
 from nearfar.lab.bench.suite import SUITE, draw_sources, load
 from turns import line, take_turns
 
-#: Graph of the suite -> how much smaller than there for 64 sources, so that SciPy ends in time. One
-#: source is drawn in the graph as it is.
+#: Graph of the suite -> factor by which it is smaller for 64 sources, to limit SciPy's time. One
+#: source is solved in the graph of full size.
 GRAPHS = {"newyork": 1, "kronecker": 8, "mesh": 4, "random": 8, "martin": 8}
 ROUNDS = 5
 SHRINK = {"paper": 1, "tiny": 2000}
 
 
 def graphs(scale: str) -> Iterator[str]:
-    """Names of the graphs that are there; real ones have one size, so tiny ones are generated."""
+    """Return the names of available graphs; for tiny scale, only generated ones."""
     for name in GRAPHS:
         here = SUITE[name].available()
         if here is not True:
@@ -42,7 +43,7 @@ def graphs(scale: str) -> Iterator[str]:
 
 
 def scipy_door(scale: str) -> Rows:
-    """Dijkstra from one and from 64 sources."""
+    """Measure Dijkstra from one and from 64 sources."""
     for name in graphs(scale):
         for k, rounds, smaller in ((1, ROUNDS, 1), (64, 3, GRAPHS[name])):
             graph = load(name, smaller * SHRINK[scale])
@@ -75,7 +76,7 @@ def scipy_door(scale: str) -> Rows:
 
 
 def cupy_door(scale: str) -> Rows:
-    """Dijkstra from one source of a cupyx matrix: on the device, or over the host by SciPy."""
+    """Measure Dijkstra of a cupyx matrix from one source: on the device, or by SciPy."""
     from nearfar.system.devices import runtime
 
     if runtime.available() is not True:
@@ -111,7 +112,7 @@ def cupy_door(scale: str) -> Rows:
 
 
 def networkx_door(scale: str) -> Rows:
-    """single_source_dijkstra_path_length on the New York roads."""
+    """Measure single_source_dijkstra_path_length on the New York roads."""
     import networkx as nx
     from nearfar.networkx import convert_from_nx, single_source_dijkstra_path_length
 
@@ -129,14 +130,14 @@ def networkx_door(scale: str) -> Rows:
     ):
         lightest[u, v] = min(w, lightest.get((u, v), w))
     roads.add_weighted_edges_from((u, v, w) for (u, v), w in lightest.items())
-    roads.__networkx_cache__ = None  # conversions are timed by hand
+    roads.__networkx_cache__ = None  # conversions are timed separately
     start = int(draw_sources(graph, 1)[0])
     kept = convert_from_nx(roads, edge_attrs={"weight": 1})
     nx.config.warnings_to_ignore.add("cache")
     cache: dict[str, Any] = {}
 
     def through_networkx() -> Any:
-        """What a user types: NetworkX finds the backend and the conversion kept on the graph."""
+        """Call NetworkX's function, which finds the backend and the cached conversion."""
         roads.__networkx_cache__ = cache
         try:
             return nx.single_source_dijkstra_path_length(roads, start, backend="nearfar")
@@ -160,7 +161,7 @@ def networkx_door(scale: str) -> Rows:
 
 
 def isomap_door(scale: str) -> Rows:
-    """Isomap of a Swiss roll, scikit-learn's shortest_path replaced by ours."""
+    """Measure Isomap of a Swiss roll, with scikit-learn's shortest_path replaced by nearfar's."""
     try:
         import sklearn.manifold._isomap as module
         from sklearn.datasets import make_swiss_roll

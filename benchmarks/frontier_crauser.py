@@ -1,14 +1,14 @@
-"""Every variant of the frontier and Crauser families on the papers' graph families.
+"""Measure every variant of the frontier and Crauser families on the papers' graph families.
 
-The base of all ratios is this library's Fibonacci-heap Dijkstra on one host core.
+The base of all ratios is nearfar's Fibonacci-heap Dijkstra on one host core.
 
-``python benchmarks/frontier_crauser.py -o results.json`` needs a GPU for the CUDA variants and
-measures the CPU ones anywhere. The graph is on the device before the clock starts; a sample is one
-solve, timed by CUDA events (host steps and waits included) or by the wall clock on the CPU.
-Variants take turns within a round. Every answer is compared bit for bit with the CPU engine's,
-which is proven; unsafe variants report how many vertices are wrong. Counters come from one more
-run. The file is written after every graph; the other graphs of it stay, each with its environment,
-and ``--resume`` skips those that it already holds.
+``python benchmarks/frontier_crauser.py -o results.json`` needs a GPU for the CUDA variants; the CPU
+variants run on any machine. The graph is on the device before timing starts; a sample is one solve,
+timed by CUDA events (host steps and waits included) or by the wall clock on the CPU. Variants
+alternate within a round. Every answer is compared bit for bit with the CPU engine's, which is
+proven; unsafe variants report the number of wrong vertices. Counters come from a separate run. The
+file is written after every graph; other graphs are kept, each with its environment, and
+``--resume`` skips graphs that the file already contains.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from result_file import Rows, add_output
 M = 2**20
 BASE = "dijkstra_fibonacci_heap@cpu"
 DEGREES = (2, 20, 200, 1000, 2000)
-COMPILE = 2.0  # seconds that compiling a variant's kernels takes at most
+COMPILE = 2.0  # maximum seconds of compiling a variant's kernels
 
 
 def _families() -> dict[str, Any]:
@@ -73,7 +73,7 @@ PAPER_OVER_MARTIN = {
     "random-98k-200": (1.87, 1.86, 2.07),
     "random-98k-1000": (1.27, 1.24, 1.31),
     "random-98k-2000": (1.13, 1.13, 1.16),
-    "mesh-17": (27.99, 28.00, 29.20),  # walshaw, best of the family
+    "mesh-17": (27.99, 28.00, 29.20),  # walshaw: best of the family
     "kronecker-20": (3.78, 4.05, 5.21),
     "social-20": (129.71, 130.25, 125.99),  # best of the family
 }
@@ -82,12 +82,12 @@ PAPER_OVER_MARTIN = {
 def contenders(
     graph: Graph, name: str, devices: list[str], only: list[str] | None = None
 ) -> list[Case]:
-    """The base, and everything that fits this graph, or of that what is named."""
+    """Return the base and all variants that fit this graph, or those of them that are named."""
     found = [case(BASE, BASE)]
     for variant in variants(unsafe=True):
         if variant.device not in devices or variant.family not in ("frontier", "crauser"):
             continue
-        # Matrix forms where the paper has matrices; they and the lists compete there.
+        # Matrix forms run only on the paper's matrices, where lists run as well.
         if "matrix" in variant.id and not name.startswith("matrix"):
             continue
         if variant.fits(graph, Request(device=variant.device)) is not True:
@@ -101,7 +101,7 @@ def contenders(
 
 
 def sources(graph: Graph, count: int) -> list[int]:
-    """Vertices that reach at least half of the graph (or of the best found), by a fixed seed."""
+    """Return vertices that reach at least half of the graph (or most found), by a fixed seed."""
     drawn = np.random.default_rng(7).permutation(np.flatnonzero(graph.degrees))[:12].tolist()
     drawn.append(int(np.argmax(graph.degrees)))
     reach = {v: nearfar.sssp(graph, v, device="cpu").n_reached for v in drawn}
@@ -110,7 +110,7 @@ def sources(graph: Graph, count: int) -> list[int]:
 
 
 def wrong(answer: Answer, want: Any) -> int:
-    """Vertices whose distance is not the proven one, compared on the host."""
+    """Return the number of vertices whose distance is not the proven one, compared on the host."""
     found = answer.distances
     host = found if isinstance(found, np.ndarray) else runtime.download(found)
     return int(np.count_nonzero(host != want))
@@ -119,9 +119,9 @@ def wrong(answer: Answer, want: Any) -> int:
 def first_run(
     one: Case, graph: Graph, source: int, want: Any, limit: float
 ) -> tuple[dict[str, Any], bool]:
-    """A row with the warm-up in it, and whether a solve takes longer than the limit.
+    """Return a row with the warm-up solve, and whether a solve exceeds the time limit.
 
-    One that does is not measured again: the row then has its seconds and counters.
+    A variant that exceeds it is not measured again: its row has these seconds and counters.
     """
     warm, answer = time_once(one, graph, source)
     row = {
@@ -134,7 +134,7 @@ def first_run(
     }
     seconds = warm
     if limit < warm < limit + COMPILE and one.variant.device == "cuda":
-        # Perhaps it was the compiler: the second solve decides.
+        # The first solve may include compilation, so the second one decides.
         seconds, answer = time_once(one, graph, source)
     if seconds <= limit:
         return row, False
@@ -143,7 +143,7 @@ def first_run(
 
 
 def measure(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """All contenders on one graph."""
+    """Measure all contenders on one graph."""
     began = time.perf_counter()
     graph = GRAPHS[name]()
     graph.transpose()
@@ -163,7 +163,7 @@ def measure(name: str, args: argparse.Namespace) -> dict[str, Any]:
                 row = rows[one.label]
                 seconds, answer = time_once(one, graph, source)
                 row["samples_s"].append(seconds)
-                # A download and a comparison outside the timed region.
+                # Download and compare outside the timed region.
                 if len(row["samples_s"]) <= len(starts):
                     row["wrong_vertices"] += wrong(answer, want[source])
     for one in everyone:
@@ -187,14 +187,14 @@ def measure(name: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def ratio(rows: dict[str, Any], slow: str, fast: str) -> float | None:
-    """How many times faster ``fast`` is."""
+    """Return the speed-up of ``fast`` over ``slow``."""
     if slow not in rows or fast not in rows:
         return None
     return float(rows[slow]["median_s"] / rows[fast]["median_s"])
 
 
 def show(result: dict[str, Any]) -> None:
-    """A table of one graph."""
+    """Print a table of one graph."""
     print(f"\n== {result['graph']}: n={result['n']:,} m={result['m']:,}")
     columns = f"{'median ms':>11}{'x FH':>9}{'iterations':>11}{'idle':>7}{'frontier':>10}"
     print(f"{'variant':42}{columns}  wrong")

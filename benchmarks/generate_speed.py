@@ -1,11 +1,11 @@
-"""How fast graphs are generated: about 100 million edges of every large family.
+"""Measure the speed of generating graphs: about 100 million edges of every large family.
 
 ``python benchmarks/generate_speed.py -o benchmarks/results/generate_speed.json``. Each family runs
-in a process of its own, so that peak memory is its own, and is timed from the call to the finished
-Graph: random numbers, counting sort into rows, and validation. CPU seconds (of all threads) stand
-beside wall seconds, because a shared machine stretches only the latter; ``load_before`` says how
-many other processes wanted its cores. The file is written after every family; the other families
-of it stay, each with its environment.
+in a separate process, so that peak memory is its own, and is timed from the call to the finished
+Graph: random numbers, counting sort into rows, and validation. CPU seconds of all threads are
+recorded with wall seconds, because only the latter depend on other load; ``load_before`` is the
+number of other processes that were running. The file is written after every family; other families
+are kept, each with its environment.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FAMILIES: list[tuple[str, dict[str, Any]]] = [
 def measure(name: str, given: dict[str, Any]) -> dict[str, Any]:
     from nearfar.generators import generate
 
-    generate("path", vertices=10)  # loads what is loaded once
+    generate("path", vertices=10)  # imports and loads everything once
     load = os.getloadavg()[0]
     began, worked = time.perf_counter(), time.process_time()
     graph = generate(name, **given)

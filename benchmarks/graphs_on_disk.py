@@ -1,7 +1,7 @@
-"""Generated graphs kept in a folder as native containers, for benchmark runs to share.
+"""Write generated graphs to a folder as native containers, for benchmark runs to share.
 
 ``python benchmarks/graphs_on_disk.py FOLDER NAME...`` generates the named graphs, each in a
-process of its own; ``--proofs`` solves each from its source too and keeps the proven distances.
+separate process; ``--proofs`` also solves each from its source and stores the proven distances.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ GRAPHS: dict[str, tuple[str, dict[str, Any]]] = {
     "grid-1000": ("grid", {"rows": 1000, "columns": 1000}),
     "ny-roads": ("", {}),
 }
-#: Where it is not the vertex of largest degree, which reaches most of every graph here.
+#: Sources other than the vertex of largest degree, which reaches most of every other graph.
 SOURCES = {"ny-roads": 189_259}
 
 
 def make(name: str) -> Graph:
-    """The graph of that name, generated or read now."""
+    """Generate or read the graph of that name."""
     family, parameters = GRAPHS[name]
     if family:
         return generate(family, **parameters)
@@ -45,7 +45,7 @@ def make(name: str) -> Graph:
 
 
 def load(name: str, folder: Path | None) -> Graph:
-    """The graph from the folder; generated, and kept there, when it is not in it yet."""
+    """Return the graph from the folder; generate and store it first if it is missing."""
     if folder is None:
         return make(name)
     kept = folder / f"{name}.nfg"
@@ -56,12 +56,12 @@ def load(name: str, folder: Path | None) -> Graph:
 
 
 def source_of(name: str, graph: Graph) -> int:
-    """Where benchmarks solve this graph from."""
+    """Return the vertex from which benchmarks solve this graph."""
     return SOURCES.get(name, int(np.argmax(graph.degrees)))
 
 
 def proven(name: str, graph: Graph, folder: Path | None) -> Any:
-    """Distances from the graph's source, proven now or when they were put into the folder."""
+    """Return distances from the graph's source, proven in this call or when they were stored."""
     kept = folder / f"{name}.distances.npy" if folder else None
     if kept is not None and kept.exists():
         return np.load(kept)

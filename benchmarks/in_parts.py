@@ -1,4 +1,4 @@
-"""The command line of a benchmark that answers several questions, each part kept by itself."""
+"""Command line of a benchmark with several parts, each stored separately in the result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def answer(
     parts: Mapping[str, Callable[[str], Rows]],
     show: Callable[[str, dict[str, Any]], None],
 ) -> None:
-    """Measure the chosen parts; others, and those that give no row, stay as they are in the output.
+    """Measure the chosen parts; other parts, and parts without rows, stay unchanged in the output.
 
     Parameters
     ----------

@@ -1,11 +1,10 @@
-"""Keep what experiments measured: ``python benchmarks/keep_experiments.py [--add] DIR...``.
+"""Store the measurements of experiments: ``python benchmarks/keep_experiments.py [--add] DIR...``.
 
 Writes ``benchmarks/results/NAME-DEVICE.json`` with settings, environments and every task with all
-samples. Tables and figures are left out, because they follow from the tasks: ``python -m
-docs.generators`` makes them. Folders of the same experiment, device and settings are put
-together, so that an experiment can be measured in parts; ``--add`` begins with what is kept. Of a
-task that was measured twice the later folder counts. A run that was stopped counts as far as it
-came.
+samples. Tables and figures are left out, because ``python -m docs.generators`` derives them from
+the tasks. Folders of the same experiment, device and settings are joined, so that an experiment can
+be measured in parts; ``--add`` includes the stored tasks. If a task was measured twice, the later
+folder counts. An unfinished run contributes its finished tasks.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def folder_content(folder: Path) -> dict[str, Any]:
 
 
 def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """Return two runs as one."""
+    """Return two runs joined into one."""
     if Settings(**first["settings"]) != Settings(**second["settings"]):
         raise SystemExit(f"settings differ: {first['settings']} and {second['settings']}")
     processors = [run["environments"][-1]["cpu"] for run in (first, second)]
@@ -50,7 +49,7 @@ def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 def kept(document: dict[str, Any]) -> dict[str, Any]:
     """Return the data that cannot be computed again, tasks in the experiment's order.
 
-    Environments of which no task is left go.
+    Environments without tasks are dropped.
     """
     experiment = find(document["experiment"])
     order = [task.key for task in experiment.tasks(Settings(**document["settings"]))]
@@ -72,7 +71,7 @@ def kept(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Keep every folder named on the command line."""
+    """Store every folder named on the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument("--add", action="store_true", help="begin with the kept results")
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")

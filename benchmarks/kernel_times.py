@@ -1,16 +1,16 @@
-"""Where the papers' methods spend their time on a GPU, kernel by kernel.
+"""Measure the time of each kernel of the papers' methods on a GPU.
 
 ``python benchmarks/kernel_times.py -o benchmarks/results/kernel_times.json`` runs, for each
-question that the pages of docs/reproduction answer, the methods it is about: three times alone for
-the time, once with every launch measured (:mod:`nearfar.cuda.kernel_times`). Every answer is
-compared with a proven one. ``--parts`` picks questions and leaves the others of the file as they
-are; ``--scale tiny`` shows whether it runs.
+question of the pages in docs/reproduction, the methods concerned: three times without
+instrumentation for the time, once with every launch measured (:mod:`nearfar.cuda.kernel_times`).
+Every answer is compared with a proven one. ``--parts`` selects questions and leaves the others in
+the file unchanged; ``--scale tiny`` tests the script.
 
-johnson   what flags, queue and prefix sum cost, on the paper's graphs and on larger ones
-lists     what staging row bounds and flags saves on Martin's graphs
-matrices  what an atomic, a plain store, and the read before either cost in the relax step
-ortega    how much of a solve is launches and waits
-davidson  what Bucketing reorganises; narrower buckets; one launch more for load balancing
+johnson   cost of flags, queue and prefix sum, on the paper's graphs and on larger ones
+lists     savings by staging row bounds and flags on Martin's graphs
+matrices  cost of an atomic, a plain store, and the read before either in the relax step
+ortega    share of a solve that is launches and waits
+davidson  reorganisation in Bucketing; narrower buckets; additional launch for load balancing
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Run = Callable[[], Answer]
 
 
 def measure(what: dict[str, Any], graph: Graph, truth: Any, run: Run) -> dict[str, Any]:
-    """One method on one graph: seconds alone, then kernel by kernel, and whether it was right."""
+    """Measure one method on one graph: total seconds, seconds per kernel, and correctness."""
     samples: list[float] = []
     right = True
     for _ in range(ROUNDS + 1):
@@ -57,7 +57,7 @@ def measure(what: dict[str, Any], graph: Graph, truth: Any, run: Run) -> dict[st
         right = right and same(answer.distances, truth)
         if len(samples) == 2 and samples[1] > PATIENCE:
             break
-    seconds = samples[1:]  # the first may have compiled
+    seconds = samples[1:]  # the first solve may include compilation
     with kernel_times() as times:
         answer = run()
     kernels = {
@@ -79,13 +79,13 @@ def measure(what: dict[str, Any], graph: Graph, truth: Any, run: Run) -> dict[st
 
 
 def same(distances: Any, truth: Any) -> bool:
-    """Whether an answer, on the host or the device, is the proven one."""
+    """Return whether an answer, on the host or the device, is the proven one."""
     host = distances if isinstance(distances, np.ndarray) else runtime.download(distances)
     return bool(np.array_equal(host.reshape(truth.shape), truth))
 
 
 def solver(graph: Graph, source: int, identity: str, **options: Any) -> Run:
-    """A run of a registered single-source method."""
+    """Return a function that runs a registered single-source method."""
     one = case(identity, identity, **options)
     return lambda: one.variant.run(graph, source, one.options, Workspace())
 
@@ -94,7 +94,7 @@ def solver(graph: Graph, source: int, identity: str, **options: Any) -> Run:
 
 
 def johnson(scale: str) -> Iterator[dict[str, Any]]:
-    """Flag, queue and prefix sum: the paper's graphs, then the same degree with more vertices."""
+    """Measure flag, queue and prefix sum on the paper's graphs, and on larger ones."""
     graphs: dict[str, Callable[[], Graph]] = {}
     if scale == "paper":
         for key, (name, _, _) in johnson_graphs.GRAPHS.items():
@@ -121,7 +121,7 @@ def johnson(scale: str) -> Iterator[dict[str, Any]]:
             )
 
 
-#: How relax_rows stores a sum: a kernel, and what replaces the atomic branch of its text.
+#: Ways in which relax_rows stores a sum: the kernel, and the replacement of its atomic branch.
 STORES = {
     "atomic": ("relax_rows", "atomic_minimum(target, sum);"),
     "read, then atomic": ("relax_rows", "if (sum < *target) atomic_minimum(target, sum);"),
@@ -132,11 +132,11 @@ _ATOMIC = "atomic_minimum(target, sum);"
 
 
 def stored(graph: Graph, source: int, matrix: Any, kernel: str, text: str) -> Run:
-    """F-GPU on a matrix with another way to store sums."""
+    """Return F-GPU on a matrix with another way to store sums."""
     files = ("papers/martin_2009/frontier/frontier.cuh", "papers/martin_2009/frontier/matrix.cuh")
     original = compiler.assemble(files)
     if original.count(_ATOMIC) != 1:
-        raise SystemExit("matrix.cuh has changed: say again what to replace")
+        raise SystemExit("matrix.cuh has changed: update the text to replace")
     macros = {"INDEX_T": "int", "OFFSET_T": "long long", "WEIGHTED": 1}
     macros |= {"WEIGHT_T": C_NAMES[graph.weight_dtype.name]}
     here = runtime.device()
@@ -155,7 +155,7 @@ def stored(graph: Graph, source: int, matrix: Any, kernel: str, text: str) -> Ru
 
 
 def matrices(scale: str) -> Iterator[dict[str, Any]]:
-    """The relax step on matrices with atomics and without."""
+    """Measure the relax step on matrices with atomics and without."""
     for n in (3_072, 8_192, 15_360) if scale == "paper" else (64,):
         graph = generate("martin_matrix", vertices=n, seed=1)
         source = int(np.flatnonzero(graph.degrees)[0])
@@ -170,7 +170,7 @@ def matrices(scale: str) -> Iterator[dict[str, Any]]:
 
 
 def lists(scale: str) -> Iterator[dict[str, Any]]:
-    """U-GPU and U-GPU-PLUS, which differ in how the relax kernel reads row bounds and flags."""
+    """Measure U-GPU and U-GPU-PLUS, which differ in reading row bounds and flags."""
     for n in (1 << 20, 8 << 20) if scale == "paper" else (256,):
         graph = generate("martin", vertices=n, seed=1)
         source = int(np.flatnonzero(graph.degrees)[0])
@@ -184,7 +184,7 @@ def lists(scale: str) -> Iterator[dict[str, Any]]:
 
 
 def ortega(scale: str) -> Iterator[dict[str, Any]]:
-    """Martin's and Crauser's successors on graphs with few and with many iterations."""
+    """Measure Martin's and Crauser's successors on graphs with few and with many iterations."""
     wanted: list[dict[str, Any]] = [
         {"kind": "random", "vertices": n, "degree": d, "seed": 1}
         for n, d in (
@@ -204,7 +204,7 @@ def ortega(scale: str) -> Iterator[dict[str, Any]]:
 
 
 def davidson(scale: str) -> Iterator[dict[str, Any]]:
-    """Near-Far by two traversals, Bucketing, and Bucketing with narrower buckets."""
+    """Measure Near-Far by two traversals, Bucketing, and Bucketing with narrower buckets."""
     for name in ("road-cal", "delaunay", "circuit"):
         paper = davidson_graphs.GRAPHS[name]
         graph = paper.make(paper.vertices if scale == "paper" else 64)
@@ -217,7 +217,7 @@ def davidson(scale: str) -> Iterator[dict[str, Any]]:
             ("Near-Far, load balanced", "near_far_host_loop@cuda", {"traversal": "load_balanced"}),
             ("Bucketing", "bucketing@cuda", {}),
         ]
-        if paper.kind != "road":  # tens of thousands of iterations there
+        if paper.kind != "road":  # roads take tens of thousands of iterations
             every += [
                 (
                     f"Bucketing, delta / {part}",

@@ -1,22 +1,23 @@
-"""One source on 1, 2, 4, 8 and 16 threads, beside GAP, Wasp and PASGAL.
+"""Measure one source on 1, 2, 4, 8 and 16 threads, compared with GAP, Wasp and PASGAL.
 
     NEARFAR_DATA=... python benchmarks/many_cores.py -o benchmarks/results/many_cores.json
 
-Writes many_cores.json anew after this library's rows of a graph and after each peer's, so that a
-run that is cut keeps what it has; without ``-o`` it only prints. With ``--only`` the other graphs
-of a file that is there stay if they are of this commit and processor: two runs make one file, and
-each graph says when it was measured.
+Rewrites many_cores.json after nearfar's rows of a graph and after each peer's, so that an
+interrupted run keeps its results; without ``-o`` it only prints. With ``--only``, other graphs of
+an existing file are kept if they have the same commit and processor, so that two runs can make one
+file; each graph has the date of its measurement.
 
-The peers are programs of their own, found as their adapters in ``nearfar.lab.bench.peers`` say. GAP
-and Wasp are given the best of six deltas with the most threads, and with fewer the best of
-``--deltas`` around it; a delta whose answer is wrong is not taken, and a peer without a right
-answer is "wrong" in the table. The Delaunay graph has float32 lengths, which GAP does not take.
-The engines take turns within a round: every engine and number of threads solves one source, then
-the next. Every answer of ours is compared with one that was proven; GAP and Wasp verify their own
-for the first source, PASGAL's distances are compared (six digits of floats: it writes no more).
+The peers are separate programs, found as described by their adapters in
+``nearfar.lab.bench.peers``. GAP and Wasp use the best of six deltas with the most threads, and with
+fewer threads the best of ``--deltas`` around it. A delta with a wrong answer is rejected, and a
+peer without a right answer is "wrong" in the table. The Delaunay graph has float32 lengths, which
+GAP does not support. Engines alternate within a round: every engine and number of threads solves
+one source, then the next. Every answer of nearfar is compared with a proven one; GAP and Wasp
+verify their own for the first source; PASGAL's distances are compared (to the six digits that it
+writes for floats).
 
-``--engines`` names what is measured of this library: a method, and behind a colon options of it,
-such as ``auto delta_stepping_parallel:delta=500``.
+``--engines`` names the engines of nearfar: a method, and after a colon its options, such as
+``auto delta_stepping_parallel:delta=500``.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 
 
 def engine(spec: str) -> tuple[str, dict[str, Any], dict[str, str]]:
-    """Method, its options, and variables of the environment (in capitals)."""
+    """Return method, options, and environment variables (in capitals) of a specification."""
     method, _, rest = spec.partition(":")
     pairs = dict(pair.split("=", 1) for pair in rest.split(",") if pair)
     options = {key: float(value) for key, value in pairs.items() if not key.isupper()}
@@ -69,7 +70,7 @@ def engine(spec: str) -> tuple[str, dict[str, Any], dict[str, str]]:
 def ours(
     graph: Graph, specs: list[str], threads: list[int], sources: list[int], rounds: int
 ) -> list[dict[str, Any]]:
-    """Milliseconds of each engine and number of threads, and of all its threads; all samples."""
+    """Return all samples in milliseconds for each engine and number of threads."""
     truth = {}
     for source in sources:
         proven = nearfar.sssp(graph, source, device="cpu", method="delta_stepping", threads=1)
@@ -108,7 +109,7 @@ def ours(
 def peer(
     name: str, graph: Graph, counts: list[int], sources: list[int], rounds: int, deltas: int
 ) -> list[dict[str, Any]]:
-    """The same of a program of others; nothing where it cannot run.
+    """Return the same samples of a peer, or nothing if it cannot run.
 
     A row whose answer was wrong has no samples and says so in ``wrong``.
     """
@@ -141,7 +142,7 @@ def peer(
 
 
 def peer_samples(program: Peer, graph: Graph, sources: list[int], rounds: int) -> list[float]:
-    """Milliseconds of the sources, round by round; what shows its distances is compared once."""
+    """Return milliseconds of the sources, round by round; compare written distances once."""
     samples: list[float] = []
     for turn in range(rounds):
         for source in sources:

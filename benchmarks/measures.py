@@ -1,14 +1,14 @@
-"""Betweenness, edge loads and traffic assignment, beside igraph, NetworKit, NetworkX, AequilibraE.
+"""Compare betweenness, edge loads and traffic assignment with other packages.
 
     python benchmarks/measures.py -o FILE [--only betweenness networkx loads traffic]
                                   [--graphs NAME ...] [--threads N ...]
 
-One process; contenders take turns; every answer is compared. Weights of unweighted graphs are whole
-numbers up to 100. igraph runs on one core; NetworKit and AequilibraE on as many as nearfar where
-"threads" says so. NetworKit computes all sources only, so it is there where nearfar does too. What
-is not installed is left out, and the JSON says so. Real graphs come from the folder that
-NEARFAR_DATA names. Writes measures.json with all samples; the other rows of it stay, each with its
-environment.
+The packages are igraph, NetworKit, NetworkX and AequilibraE. Contenders alternate in one process,
+and every answer is compared. Weights of unweighted graphs are integers up to 100. igraph runs on
+one core; NetworKit and AequilibraE use as many threads as nearfar in rows with "threads". NetworKit
+computes only all sources, so it is measured where nearfar computes them as well. Missing packages
+are left out, and the JSON lists them. Real graphs come from the folder that NEARFAR_DATA names.
+Writes measures.json with all samples; other rows are kept, each with its environment.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SMALL, ROADS = "snap-johnson/p2p-Gnutella08.txt.xz", "dimacs9-road/USA-road-d.NY.gr.xz"
 ROUNDS = 5
 PATIENCE = 4.0  # seconds
-#: Name, how it is made, sources (0 for all).
+#: Name, function that builds the graph, number of sources (0 for all).
 GRAPHS: tuple[tuple[str, Callable[[], Graph], int], ...] = (
     ("p2p-Gnutella08", lambda: nearfar.read(data_file(SMALL)), 0),
     (
@@ -49,7 +49,7 @@ GRAPHS: tuple[tuple[str, Callable[[], Graph], int], ...] = (
     ("Delaunay 20,000", lambda: nearfar.generate("delaunay", vertices=20_000), 512),
 )
 
-#: Where preparing pays.
+#: Graphs for which preparing pays.
 MESHES = ("New York roads", "Delaunay 20,000")
 
 
@@ -58,9 +58,9 @@ def installed(package: str) -> bool:
 
 
 def weighted(graph: Graph) -> Graph:
-    """Whole weights: its own, in millionths of floats, or from 1 to 100 in both directions alike.
+    """Return integer weights, equal in both directions: the graph's own, or from 1 to 100.
 
-    Floats cannot be compared: igraph lets some tie that are not equal.
+    Floats are converted to millionths, because igraph treats some unequal sums as ties.
     """
     if graph.weight_dtype.kind == "f":
         return graph.with_weights(np.ceil(graph.effective_weights * 1e6).astype(np.int32))
@@ -72,7 +72,7 @@ def weighted(graph: Graph) -> Graph:
 
 
 def prepared(graph: Graph) -> tuple[Graph, float]:
-    """Also how many seconds that takes on one core."""
+    """Return the prepared graph and the seconds of preparing on one core."""
     began = time.perf_counter()
     ready = nearfar.prepare(graph, threads=1)
     return ready, time.perf_counter() - began
@@ -83,7 +83,7 @@ def near(a: Any, b: Any) -> bool:
 
 
 def peers(graph: Graph, sources: Any, threads: int) -> dict[str, Callable[[], Any]]:
-    """Igraph and NetworKit on the same edges; a pair of directions is one undirected edge."""
+    """Return igraph and NetworKit calls on the same edges, with one edge per pair of directions."""
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
     kept = np.arange(len(tails)) if graph.directed else np.flatnonzero(tails < heads)
     pairs = np.stack([tails[kept], heads[kept]], axis=1)
@@ -133,7 +133,7 @@ def betweenness_part(rounds: int, options: argparse.Namespace) -> list[dict[str,
             ("unweighted", graph.without_weights()),
             ("weighted", weighted(graph)),
         ):
-            if name == "New York roads":  # igraph has parallel edges count as paths of their own
+            if name == "New York roads":  # igraph counts parallel edges as different paths
                 merged = solved.to_scipy()
                 solved = Graph.from_scipy(merged)
                 solved = solved if kind == "weighted" else solved.without_weights()
@@ -169,7 +169,7 @@ def betweenness_part(rounds: int, options: argparse.Namespace) -> list[dict[str,
 
 
 def networkx_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """NetworkX's own function beside the same call through the backend, on 100 sources."""
+    """Compare NetworkX's own function with the same call through the backend, on 100 sources."""
     found = importlib.metadata.entry_points(group="networkx.backends", name="nearfar")
     if not installed("networkx") or not found:
         print("left out: NetworkX with the backend, which an installed nearfar brings", flush=True)
@@ -195,7 +195,7 @@ def networkx_part(rounds: int, options: argparse.Namespace) -> list[dict[str, An
 
 
 def loads_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """1,000 sources with 1,000 targets each, beside the searches alone."""
+    """Measure 1,000 sources with 1,000 targets each, compared with the searches only."""
     graph = nearfar.read(data_file(ROADS)).without_names()
     rng = np.random.default_rng(2)
     sources, targets = (rng.permutation(graph.n_vertices)[:1000] for _ in range(2))
@@ -203,7 +203,7 @@ def loads_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]
     graph.entering()
     rows = []
     for count in sorted({1, max(options.threads)}):
-        some = 1000 if count > 4 else 200  # sources, or one thread takes a minute
+        some = 1000 if count > 4 else 200  # fewer sources, since one thread would take a minute
         part = sources[:some], tuple(column[: some * 1000] for column in demand)
         contenders: dict[str, Callable[[], Any]] = {
             "searches": lambda count=count, part=part: nearfar.distances(
@@ -226,7 +226,7 @@ def loads_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]
 
 
 def traffic_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """One all-or-nothing assignment, as an iteration makes it, of three towns."""
+    """Measure one all-or-nothing assignment, as in an iteration, of three towns."""
     from nearfar.formats import read_traffic
 
     threads = max(options.threads)
@@ -261,7 +261,7 @@ def traffic_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any
 
 
 def aequilibrae(town: Any, time_now: Any, threads: int) -> Callable[[], Any]:
-    """The same assignment there; its set-up is not timed."""
+    """Run the same assignment in AequilibraE; its set-up is not timed."""
     os.environ["AEQ_SHOW_PROGRESS"] = "FALSE"
     import pandas
     from aequilibrae.matrix import AequilibraeMatrix

@@ -1,12 +1,12 @@
-"""Betweenness on a GPU beside this library on CPU cores.
+"""Compare betweenness on a GPU with nearfar on CPU cores.
 
     python benchmarks/measures_cuda.py -o benchmarks/results/measures_cuda.json [--rounds 5]
 
-The graphs of measures.py; one process, contenders take turns, every answer is compared. Cores and
-the GPU do the same sources; then the GPU does all sources of the graph (of New York's roads 4,096),
-which fill it. Times are those of a whole call with the graph on the device; the first call, which
-compiles and copies, is stated apart. Writes measures_cuda.json with all samples after every graph;
-the other rows of it stay, each with its environment.
+The graphs are those of measures.py; contenders alternate in one process, and every answer is
+compared. Cores and the GPU solve the same sources; then the GPU solves all sources of the graph
+(4,096 of New York's roads), which fill it. Times are those of a whole call with the graph on the
+device; the first call, which compiles and copies, is recorded separately. Writes measures_cuda.json
+with all samples after every graph; other rows are kept, each with its environment.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from nearfar import Graph
 
-#: Of the contenders that take turns: enough that what a call does once hardly counts.
+#: Number of sources in the comparison, large enough that fixed costs of a call hardly matter.
 SOURCES = {"p2p-Gnutella08": 1024, "loc-brightkite": 256, "New York roads": 64}
-MOST = 60_000  # vertices of a graph whose sources are all done
-LARGE = 4096  # sources of larger graphs
+MOST = 60_000  # maximum number of vertices for which all sources are solved
+LARGE = 4096  # number of sources of larger graphs
 
 
 def close(a: Any, b: Any) -> bool:
@@ -40,7 +40,7 @@ def close(a: Any, b: Any) -> bool:
 
 
 def rows_of(name: str, kind: str, graph: Graph, rounds: int, edges: bool) -> list[dict[str, Any]]:
-    """Some sources on one core, all cores and the GPU; then many on the GPU."""
+    """Measure some sources on one core, all cores and the GPU; then many on the GPU."""
     n = graph.n_vertices
     order = np.random.default_rng(1).permutation(n)
     some = np.sort(order[: SOURCES.get(name, 128)])

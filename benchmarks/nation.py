@@ -1,10 +1,10 @@
-"""A country prepared on all cores, step by step, and what queries on it take.
+"""Measure preparing a country on all cores, step by step, and queries on it.
 
     python benchmarks/nation.py -o benchmarks/results/nation.json [--parts preparing] [--scale tiny]
 
-Preparing is measured on the first call, on memory that no call has touched: so it is for people.
-Queries are compared with searches. Orders are also those of New York, where its file is
-(``NEARFAR_DATA``), beside METIS where it is installed.
+Preparing is measured in the first call, on fresh memory, as users experience it. Queries are
+compared with searches. Orders are also measured on New York, if its file is available
+(``NEARFAR_DATA``), and compared with METIS if it is installed.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def country(vertices: int) -> Graph:
 
 @cache
 def ready(vertices: int) -> Prepared:
-    """Prepare them on all cores."""
+    """Prepare the country's roads on all cores."""
     return nearfar.prepare(country(vertices))
 
 
 def preparing(scale: str) -> Rows:
-    """Seconds of every step of preparing, on all cores and on one."""
+    """Return the seconds of every step of preparing, on all cores and on one."""
     graph = country(SIZES[scale])
     for threads in (default_threads(), 1):
         began = time.perf_counter()
@@ -54,7 +54,7 @@ def preparing(scale: str) -> Rows:
 
 
 def largest(scale: str) -> Rows:
-    """The same of a larger country, on all cores."""
+    """Return the same of a larger country, on all cores."""
     graph = country(LARGEST[scale])
     began = time.perf_counter()
     made = nearfar.prepare(graph)
@@ -62,7 +62,7 @@ def largest(scale: str) -> Rows:
 
 
 def steps(made: Prepared, threads: int, seconds: float) -> dict[str, Any]:
-    """What preparing took and made."""
+    """Return the steps of preparing, and its result, as plain data."""
     figures = made.preparation.figures
     return {
         "vertices": made.n_vertices,
@@ -79,7 +79,7 @@ def steps(made: Prepared, threads: int, seconds: float) -> dict[str, Any]:
 
 
 def orders(scale: str) -> Rows:
-    """Our order, on all cores and on one, beside METIS's, which uses one."""
+    """Compare nearfar's order, on all cores and on one, with METIS's, which uses one core."""
     networks = {"country": country(1_000_000 if scale == "paper" else SIZES[scale])}
     try:
         networks["New York"] = nearfar.read(data_file("dimacs9-road/USA-road-d.NY.gr.xz"))
@@ -111,7 +111,7 @@ def orders(scale: str) -> Rows:
 
 
 def microseconds(ask: Callable[[int, int], Any], pairs: list[tuple[int, int]]) -> dict[str, float]:
-    """Median and least of rounds over all pairs, each in microseconds per pair."""
+    """Return median and least over rounds of all pairs, in microseconds per pair."""
     rounds = []
     for _ in range(6):
         began = time.perf_counter()
@@ -122,7 +122,7 @@ def microseconds(ask: Callable[[int, int], Any], pairs: list[tuple[int, int]]) -
 
 
 def queries(scale: str) -> Rows:
-    """One pair at a time, from Python."""
+    """Measure queries of one pair at a time, from Python."""
     for vertices in (1_000_000, SIZES[scale]) if scale == "paper" else (SIZES[scale],):
         graph, made = country(vertices), ready(vertices)
         drawn = np.random.default_rng(4).integers(0, graph.n_vertices, (PAIRS, 2))
@@ -158,7 +158,7 @@ def queries(scale: str) -> Rows:
 
 
 def scenarios(scale: str) -> Rows:
-    """Two hundred changed edges, and the first answer: milliseconds."""
+    """Measure two hundred changed edges, and the first answer, in milliseconds."""
     for vertices in (264_000, 1_000_000) if scale == "paper" else (SIZES[scale],):
         made = ready(vertices)
         rng = np.random.default_rng(5)
@@ -200,7 +200,7 @@ def unreached_to_inf(row: Any) -> Any:
 
 
 def tables(scale: str) -> Rows:
-    """Tables of 1,000 x 1,000 for integers and floats: milliseconds."""
+    """Measure tables of 1,000 x 1,000 for integers and floats, in milliseconds."""
     made = ready(SIZES[scale])
     rng = np.random.default_rng(6)
     sources, targets = rng.integers(0, made.n_vertices, (2, 1000))
@@ -227,7 +227,7 @@ def tables(scale: str) -> Rows:
 
 
 def main() -> None:
-    """Measure what the command line asks for."""
+    """Measure the parts that the command line names."""
     answer(
         __doc__ or "",
         {"preparing": preparing, "orders": orders, "queries": queries, "scenarios": scenarios,

@@ -1,12 +1,11 @@
-"""The near-far family on one GPU beside a heap Dijkstra on one host core.
+"""Compare the near-far family on one GPU with a heap Dijkstra on one host core.
 
-Every method with every traversal. ``python benchmarks/near_far.py -o
+Every method runs with every traversal: ``python benchmarks/near_far.py -o
 benchmarks/results/near_far.json`` on a machine with a GPU. Times of the GPU methods are device
-times by CUDA events, from the first write of the distances to the last launch, graph on the
-device, median of the rounds after one warm-up; methods are interleaved within a round. Every
-answer is compared bit for bit with one that is proven. TEPS counts the
-edges that Dijkstra touches (paper, Figure 5). The file is written after every graph; the other
-graphs of it stay, each with its environment.
+times by CUDA events, from the first write of the distances to the last launch, graph on the device,
+median of the rounds after one warm-up; methods are interleaved within a round. Every answer is
+compared bit for bit with a proven one. TEPS counts the edges that Dijkstra touches (paper, Figure
+5). The file is written after every graph; other graphs are kept, each with its environment.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ from nearfar.system.devices import runtime
 from result_file import Rows, add_output
 
 NAMES = ("random-200", "martin-11", "kronecker-22", "grid-1000", "ny-roads")
-ROADS = ("grid-1000", "ny-roads")  # the host loop loses here: fewer methods, fewer rounds
+ROADS = ("grid-1000", "ny-roads")  # the host loop is slow on roads: fewer methods and rounds
 HOST = "dijkstra_dary_heap@cpu"  # four children per heap entry
 
 
 def configurations(name: str, graph: Graph) -> list[tuple[str, dict[str, Any]]]:
-    """Methods with options; the paper's delta and, for Near-Far, a quarter and four times it."""
+    """Return methods with options; for Near-Far also a quarter and four times the delta."""
     found: list[tuple[str, dict[str, Any]]] = []
     delta = float(paper_delta(graph))
     traversals = TRAVERSALS if name not in ROADS else ("thread", "load_balanced")
@@ -59,7 +58,7 @@ def configurations(name: str, graph: Graph) -> list[tuple[str, dict[str, Any]]]:
 
 
 def time_host(graph: Graph, source: int, rounds: int) -> tuple[list[float], Any]:
-    """Seconds of the heap Dijkstra, and its answer."""
+    """Return the seconds of the heap Dijkstra, and its answer."""
     samples = []
     for _ in range(rounds):
         begun = time.perf_counter()
@@ -69,7 +68,7 @@ def time_host(graph: Graph, source: int, rounds: int) -> tuple[list[float], Any]
 
 
 def measure(name: str, folder: Path | None, rounds: int, budget: float) -> dict[str, Any]:
-    """All configurations on one graph; stops starting new rounds when `budget` seconds are used."""
+    """Measure all configurations on one graph; start no round after `budget` seconds."""
     begun = time.perf_counter()
     graph = load(name, folder)
     source = source_of(name, graph)
@@ -122,7 +121,7 @@ def measure(name: str, folder: Path | None, rounds: int, budget: float) -> dict[
 
 
 def show(result: dict[str, Any], most: int) -> None:
-    """The best rows, and the best of each method."""
+    """Print the best rows, and the best row of each method."""
     print(
         f"== {result['graph']} n={result['n']:,} m={result['m']:,} "
         f"Dijkstra {statistics.median(result['host_seconds']) * 1e3:.0f} ms"
@@ -140,10 +139,10 @@ def show(result: dict[str, Any], most: int) -> None:
 
 
 def main() -> int:
-    """Measure, print, write; exit code 1 when an answer was wrong."""
+    """Measure, print and write; return 1 if an answer was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--graphs", nargs="+", default=list(NAMES), choices=list(GRAPHS))
-    parser.add_argument("--folder", type=Path, default=None, help="where generated graphs are kept")
+    parser.add_argument("--folder", type=Path, default=None, help="folder of generated graphs")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--budget", type=float, default=30.0, help="seconds of rounds per graph")
     parser.add_argument("--most", type=int, default=2, help="rows shown per method")

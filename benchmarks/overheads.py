@@ -1,23 +1,23 @@
-"""What a user pays besides solving: import, conversion from SciPy, memory of a run, one tiny call.
+"""Measure costs besides solving: import, conversion from SciPy, memory of a run, one tiny call.
 
     python benchmarks/overheads.py -o benchmarks/results/overheads.json
 
-Writes overheads.json with every sample, anew after each graph, and prints a table with the limit
-that each number must keep:
+Rewrites overheads.json with every sample after each graph, and prints a table with the limit of
+each number:
 
-- ``import nearfar`` in a fresh interpreter: below 0.15 s, and no optional package imported by it;
+- ``import nearfar`` in a new interpreter: below 0.15 s, without importing any optional package;
 - ``Graph.from_scipy`` of a CSR matrix: below a tenth of one SciPy Dijkstra run on that matrix;
 - peak memory of a run: the graph (with its packed edges) plus at most 24 bytes per vertex and the
   heap;
-- ``sssp`` on a graph of two vertices: what every call costs before it touches an edge: at most
-  25 us; beside it calls that name a method or a target, ask for a path or for two rows (no limit);
-- all pairs of a graph of 6,301 vertices in float64, 317 MB, which the system hands out anew in
+- ``sssp`` on a graph of two vertices, the fixed cost of a call: at most 25 us; also calls that name
+  a method or a target, ask for a path or for two rows (no limit);
+- all pairs of a graph of 6,301 vertices in float64, 317 MB, which the system allocates anew in
   every call: the first call of a process, the third, and calls into memory that was written to
-  before (no limit). Where main memory is handed to a virtual machine on first use, whoever first
-  touches a page waits for that, too, and the first process that needs so much is slower.
+  before (no limit). If a virtual machine gets its memory on first use, the first process that
+  touches a page is slower.
 
-Each graph is made once and kept in a folder for the processes that measure memory. Where SciPy's
-Dijkstra takes more than half a second, three rounds must do.
+Each graph is built once and stored in a folder for the processes that measure memory. If SciPy's
+Dijkstra takes more than half a second, there are three rounds.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ print(json.dumps({"seconds": taken, "heavy": heavy}))
 
 
 def child(*arguments: str) -> Any:
-    """Run this interpreter and read the JSON it prints."""
+    """Run this interpreter and return the JSON that it prints."""
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def line(what: str, value: float, limit: float | None, unit: str, **more: Any) -> dict[str, Any]:
-    """One line of the result."""
+    """Return one line of the result."""
     kept = None if limit is None else value <= limit
     return {"what": what, "value": value, "limit": limit, "unit": unit, "kept": kept, **more}
 
@@ -88,7 +88,7 @@ def clock(work: Callable[[], Any]) -> float:
 
 
 def keep(name: str, shrink: int, folder: Path) -> tuple[nearfar.Graph, int]:
-    """Make a graph of the suite and draw its source; both are written to the folder as well."""
+    """Make a graph of the suite and draw its source; write both to the folder as well."""
     graph = load(name, shrink)
     source = draw_sources(graph, 1, SUITE[name].source)[0]
     for part in ("indptr", "indices", "weights"):
@@ -99,14 +99,14 @@ def keep(name: str, shrink: int, folder: Path) -> tuple[nearfar.Graph, int]:
 
 
 def kept(name: str, folder: Path) -> tuple[nearfar.Graph, int]:
-    """The same from the folder."""
+    """Read the graph and its source from the folder."""
     about = json.loads((folder / f"{name}.json").read_text())
     arrays = [np.load(folder / f"{name}-{part}.npy") for part in ("indptr", "indices", "weights")]
     return nearfar.Graph.from_csr(*arrays, directed=about["directed"]), about["source"]
 
 
 def conversion(name: str, graph: nearfar.Graph, source: int, rounds: int) -> dict[str, Any]:
-    """Conversion over one Dijkstra run, medians, taken in turns from the same CSR matrix."""
+    """Return the conversion time over one Dijkstra run: medians, in alternation."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra
 
@@ -141,7 +141,7 @@ def _memory(field: str) -> int:
 
 
 def _trim() -> None:
-    """Give freed memory back to the system, so that it does not hide what a run takes."""
+    """Return freed memory to the system, so that it does not hide the memory of a run."""
     import ctypes
 
     gc.collect()
@@ -149,9 +149,9 @@ def _trim() -> None:
 
 
 def peak_of_run(name: str, folder: Path, threads: int) -> dict[str, Any]:
-    """Bytes per vertex that the first and a later run add to the process at their peak (Linux)."""
+    """Return bytes per vertex added at the peak of the first and of a later run (Linux)."""
     graph, source = kept(name, folder)
-    # The library's code and thread stacks are paid once: not part of what a graph costs.
+    # A first run excludes the library's code and thread stacks, which do not depend on the graph.
     other = generate("uniform_random", vertices=1 << 12, degree=8, seed=1)
     for method in ("auto", "delta_stepping", "delta_stepping_parallel"):
         nearfar.sssp(other, 0, device="cpu", method=method, threads=threads)
@@ -180,7 +180,7 @@ def peak_of_run(name: str, folder: Path, threads: int) -> dict[str, Any]:
 
 
 def memory(name: str, folder: Path, threads: int) -> dict[str, Any]:
-    """Peak of a run, measured in a process of its own."""
+    """Return the peak memory of a run, measured in a separate process."""
     found = child(str(Path(__file__)), "--peak", name, str(folder), str(threads))
     worst = max(found["first"], found["later"])
     allowed = 24.0 + found["queue_allowance"]
@@ -189,7 +189,7 @@ def memory(name: str, folder: Path, threads: int) -> dict[str, Any]:
 
 
 def tiny_call(rounds: int) -> list[dict[str, Any]]:
-    """Microseconds of calls on a graph of two vertices, in turns."""
+    """Return microseconds of calls on a graph of two vertices, in alternation."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import dijkstra
 
@@ -224,7 +224,7 @@ def tiny_call(rounds: int) -> list[dict[str, Any]]:
 
 
 def rows_in_fresh_memory(threads: int) -> dict[str, Any]:
-    """Milliseconds of one call after the other; to be called in a process of its own."""
+    """Return milliseconds of successive calls; must be called in a separate process."""
     graph = load("small").astype(np.float64)
     n = graph.n_vertices
     nearfar.distances(graph, [0, 1, 2], device="cpu", threads=threads)
@@ -241,7 +241,7 @@ def rows_in_fresh_memory(threads: int) -> dict[str, Any]:
 
 
 def fresh_memory(rounds: int) -> list[dict[str, Any]]:
-    """First and third calls for a large result, on one thread and on all."""
+    """Measure first and third calls for a large result, on one thread and on all."""
     lines = []
     for threads in sorted({1, default_threads()}):
         found = [child(str(Path(__file__)), "--fresh", str(threads)) for _ in range(rounds)]

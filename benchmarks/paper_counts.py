@@ -1,18 +1,18 @@
-"""Counts that no device decides, for questions that the pages of docs/reproduction answer.
+"""Count the work of the papers' methods, for questions of the pages in docs/reproduction.
 
-``python benchmarks/paper_counts.py -o benchmarks/results/paper_counts.json`` walks the rounds of
-compound frontiers (Martin et al. 2009, Crauser's criterion as in Ortega-Arranz et al. 2015) in
-NumPy, an independent form of them, and counts in every round; distances are compared with proven
-ones and the rounds with those of the library's variant.
+``python benchmarks/paper_counts.py -o benchmarks/results/paper_counts.json`` runs the rounds of
+compound frontiers (Martin et al. 2009, Crauser's criterion as in Ortega-Arranz et al. 2015) in an
+independent NumPy form, and counts in every round. The counts do not depend on the device. Distances
+are compared with proven ones, and the rounds with those of nearfar's variant.
 
-threads   Ortega-Arranz section 5.1 d: which threads of the relax kernel work, by each reading of
-          "working", and how many warps hold both kinds
-rows      Johnson: the longest row in a frontier, which one thread walks while the others wait
-threshold Ortega-Arranz section 5.1 a: what CPU Crauser pays in an iteration for its threshold, by
-          a run whose lightest out-edges are all 0: the rounds of CPU Martin, with the same edges,
-          and one array more to read (a ratio of times, in turns in one process)
+threads   Ortega-Arranz section 5.1 d: working threads of the relax kernel, by each reading of
+          "working", and the number of warps with both working and idle threads
+rows      Johnson: the longest row in a frontier, which one thread processes while the others wait
+threshold Ortega-Arranz section 5.1 a: cost of the threshold of CPU Crauser per iteration, by a run
+          whose lightest out-edges are all 0. It has the rounds and edges of CPU Martin and reads
+          one more array (a ratio of times, in alternation in one process)
 
-``--scale tiny`` shows whether it runs.
+``--scale tiny`` tests the script.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Flags = NDArray[np.bool_]
 
 
 class Round(NamedTuple):
-    """One relax step, before it changes anything, and what it did.
+    """Relax step, with its state before the step and its effect.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Round(NamedTuple):
 def rounds(
     graph: Graph, source: int, criterion: str, note: Callable[[Round], None]
 ) -> tuple[NDArray[Any], int]:
-    """Distances and the number of rounds of ``frontier`` or ``crauser``."""
+    """Return distances and the number of rounds of ``frontier`` or ``crauser``."""
     n, far = graph.n_vertices, unreached_value(graph.weight_dtype)
     weights: NDArray[Any] = np.asarray(graph.weights)
     distances = np.full(n, far, dtype=np.int64)
@@ -72,7 +72,7 @@ def rounds(
     unsettled[source], frontier[source] = False, True
     lightest = np.zeros(n, np.int64)
     if criterion == "crauser":
-        lightest[:] = far  # a vertex without out-edges holds nobody back
+        lightest[:] = far  # a vertex without out-edges does not bound the threshold
         has = graph.degrees > 0
         lightest[has] = np.minimum.reduceat(weights, graph.indptr[:-1][has])
     count = 0
@@ -89,19 +89,19 @@ def rounds(
         np.minimum.at(distances, targets[better], sums[better])
         waiting = unsettled & (distances < far)
         threshold = (distances[waiting] + lightest[waiting]).min(initial=far)
-        if threshold >= far:  # nothing is left, or nothing that has an edge
+        if threshold >= far:  # no unsettled vertex is left, or none with an edge
             return distances, count
         frontier = waiting & (distances <= threshold)
         unsettled &= ~frontier
 
 
 def checked(graph: Graph, source: int, criterion: str, note: Callable[[Round], None]) -> int:
-    """Rounds of a search whose answer and number of rounds were compared.
+    """Return the rounds of a search after comparing its answer and their number.
 
     Raises
     ------
     SystemExit
-        When they differ from the proven distances, or from the library's own form.
+        If they differ from the proven distances, or from nearfar's form.
     """
     found, count = rounds(graph, source, criterion, note)
     if not np.array_equal(found, proven(graph, [source])[source]):
@@ -117,7 +117,7 @@ def checked(graph: Graph, source: int, criterion: str, note: Callable[[Round], N
 
 
 def mixed_warps(working: Flags) -> int:
-    """Warps of 32 consecutive vertices in which some threads work and some do not."""
+    """Return the number of warps of 32 consecutive vertices with working and idle threads."""
     held = np.zeros(-(-len(working) // WARP) * WARP, bool)
     held[: len(working)] = working
     lanes = held.reshape(-1, WARP).sum(axis=1)
@@ -125,7 +125,7 @@ def mixed_warps(working: Flags) -> int:
 
 
 def threads(scale: str) -> Iterator[dict[str, Any]]:
-    """Threads of the relax kernel on Martin's graphs, by each reading of "working"."""
+    """Count the threads of the relax kernel on Martin's graphs, by each reading of "working"."""
     for k in (1, 4) if scale == "paper" else (1,):
         n = k << (20 if scale == "paper" else 8)
         graph = generate("martin", vertices=n, seed=1)
@@ -151,7 +151,7 @@ def threads(scale: str) -> Iterator[dict[str, Any]]:
 
 
 def rows(scale: str) -> Iterator[dict[str, Any]]:
-    """Frontiers of Crauser's criterion on Johnson's graphs: members, edges, the longest row."""
+    """Count members, edges and longest row of the frontiers of Crauser's criterion."""
     names = {k: name for k, (name, _, _) in johnson.GRAPHS.items() if name is not None}
     for key, name in names.items() if scale == "paper" else [("graph1", names["graph1"])]:
         graph = johnson.load(name)
@@ -170,7 +170,7 @@ def rows(scale: str) -> Iterator[dict[str, Any]]:
 
 
 def threshold(scale: str) -> Iterator[dict[str, Any]]:
-    """Times of CPU Martin, CPU Crauser, and Crauser with lightest out-edges of 0, in turns."""
+    """Time CPU Martin, CPU Crauser, and Crauser with lightest out-edges of 0, in alternation."""
     for n in (1 << 15, 1 << 17, 1 << 20) if scale == "paper" else (1 << 8,):
         graph = generate("martin", vertices=n, seed=1)
         graph.transpose()
@@ -186,7 +186,7 @@ def threshold(scale: str) -> Iterator[dict[str, Any]]:
             counts: dict[str, dict[str, int]] = {}
             for turn in range(_TURNS + 1):
                 order = list(runs)
-                random.Random(turn).shuffle(order)  # what runs before decides what is cached
+                random.Random(turn).shuffle(order)  # the preceding method affects the caches
                 for label in order:
                     took, answer = time_once(*runs[label], source)
                     seconds[label].append(took)

@@ -1,14 +1,14 @@
-"""How fast files are read and written, in megabytes of file per second, checks included.
+"""Measure reading and writing files, in megabytes of file per second, checks included.
 
     python benchmarks/parse_speed.py -o benchmarks/results/parse_speed.json
 
 One random graph of a million vertices and five million edges (integer weights; floats for one row)
 is written in every format to a temporary folder and read back three times. A read is timed from the
-call to the finished Graph: parsing, counting sort into rows where the format needs it, and
-validation. The file is in the page cache; every answer is compared with the graph that was written.
-Megabytes are those of the plain file, so a compressed row shows what its codec costs. CPU
-seconds of all threads stand beside wall seconds, because other processes stretch only the latter.
-The file is written after every format.
+call to the finished Graph: parsing, counting sort into rows if the format needs it, and validation.
+The file is in the page cache; every answer is compared with the graph that was written. Megabytes
+are those of the uncompressed file, so a compressed row shows the cost of its codec. CPU seconds of
+all threads are recorded with wall seconds, because other processes affect only the latter. The file
+is written after every format.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FILES: list[tuple[str, str, dict[str, Any]]] = [
 
 
 def graphs() -> dict[str, Graph]:
-    """The graph in the kinds that formats ask for."""
+    """Return the graph in the kinds that the formats require."""
     rng = np.random.default_rng(0)
     ends = rng.integers(0, VERTICES, (2, EDGES))
     ends = ends[:, ends[0] != ends[1]]
@@ -72,7 +72,7 @@ def graphs() -> dict[str, Graph]:
 
 
 def grid_map(side: int) -> Graph:
-    """A square map with a tenth of its cells blocked, made by reading its text."""
+    """Return a square map with a tenth of its cells blocked, built by reading its text."""
     cells = np.full((side, side + 1), ord("."), dtype=np.uint8)
     cells[np.random.default_rng(1).random(cells.shape) < 0.1] = ord("@")
     cells[:, side] = ord("\n")
@@ -84,7 +84,7 @@ def grid_map(side: int) -> Graph:
 
 
 def measure(suffix: str, graph: Graph, options: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Write once, read several times, compare."""
+    """Write once, read several times, and compare."""
     path = folder / f"graph{suffix}"
     began = time.perf_counter()
     write(graph, path)
@@ -121,7 +121,7 @@ def measure(suffix: str, graph: Graph, options: dict[str, Any], folder: Path) ->
 
 
 def main() -> None:
-    """Measure all and write the result."""
+    """Measure all formats and write the result."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -1,14 +1,14 @@
-"""One source over several GPUs: Kronecker graphs that are made on the devices.
+"""Measure one source over several GPUs, on Kronecker graphs that are generated on the devices.
 
 ``python benchmarks/partitioned.py -o benchmarks/results/partitioned.json`` solves each scale on one
-device with ``near_far@cuda`` and with ``near_far_partitioned@cuda`` on 1, 2, 4, ... devices, as far
-as they hold the graph. Sources are drawn among vertices with edges; a sample is the time from the
-launch of a solve to the counters that say that nothing waits, distances left with their owners.
-Every source's distances are proven on the devices; ``--repeats`` solves again and compares bits.
-GTEPS are counted as Graph500 does: undirected edges, self-loops and repetitions included, of the
-source's component, over the time of the solve. ``--profile`` adds one solve in which every kernel
-is timed: by phase, on every device. The file is written after each number of devices; the other
-rows of it stay, each with its environment.
+device with ``near_far@cuda`` and with ``near_far_partitioned@cuda`` on 1, 2, 4, ... devices, if the
+graph fits them. Sources are drawn among vertices with edges. A sample is the time from the launch
+of a solve until the counters show that no vertex waits, with distances left on their devices. Every
+source's distances are proven on the devices; ``--repeats`` solves again and compares bits. GTEPS
+are counted as in Graph500: undirected edges of the source's component, self-loops and repetitions
+included, over the time of the solve. ``--profile`` adds one solve in which every kernel is timed:
+by phase, on every device. The file is written after each number of devices; other rows are kept,
+each with its environment.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from nearfar.registry import Workspace, find
 from nearfar.system.devices import launching, runtime
 from result_file import Rows, add_output
 
-SETTLING = 6  # solves after which near_far@cuda has chosen the graph's form
+SETTLING = 6  # solves after which near_far@cuda has chosen a form for the graph
 MEAN_WEIGHT, MEAN_DEGREE, RANGE_SCALE = 128.0, 32.0, 0.125
 
 
@@ -43,14 +43,14 @@ def finish(devices: list[int]) -> None:
 
 
 def free() -> None:
-    """Hand cached device memory back."""
+    """Release cached device memory."""
     for ordinal in range(runtime.device_count()):
         with runtime.on_device(ordinal):
             runtime.cupy().get_default_memory_pool().free_all_blocks()
 
 
 def drawn(rows: list[GraphRows], count: int, seed: int) -> list[int]:
-    """Vertices with edges."""
+    """Return random vertices with edges."""
     rng = np.random.default_rng(seed)
     found: list[int] = []
     while len(found) < count:
@@ -65,7 +65,7 @@ def drawn(rows: list[GraphRows], count: int, seed: int) -> list[int]:
 
 
 def own_distances(parts: Partitioned) -> list[Any]:
-    """What each part found for its vertices, copied there."""
+    """Return the distances that each part computed for its vertices, copied to the host."""
     found = []
     for row, known in zip(parts.rows, parts.known, strict=True):
         with runtime.on_device(row.device):
@@ -74,7 +74,7 @@ def own_distances(parts: Partitioned) -> list[Any]:
 
 
 def edges_of_component(parts: Partitioned) -> int:
-    """Undirected edges between reached vertices."""
+    """Return the number of undirected edges between reached vertices."""
     total = 0
     for row, known in zip(parts.rows, parts.known, strict=True):
         with runtime.on_device(row.device):
@@ -84,7 +84,7 @@ def edges_of_component(parts: Partitioned) -> int:
 
 
 def differ(parts: Partitioned, before: list[Any]) -> int:
-    """Vertices whose distance is another one than before."""
+    """Return the number of vertices whose distance differs from the earlier one."""
     count = 0
     for row, known, was in zip(parts.rows, parts.known, before, strict=True):
         with runtime.on_device(row.device):
@@ -93,7 +93,7 @@ def differ(parts: Partitioned, before: list[Any]) -> int:
 
 
 def with_one(rows: list[GraphRows], sources: list[int], rounds: int) -> list[float]:
-    """Seconds of `near_far@cuda` on the same rows, of one device."""
+    """Return the seconds of `near_far@cuda` on the same rows, on one device."""
     (variant,) = find("near_far@cuda")
     (only,) = rows
     pairs = only.graph.edges.view(np.int32).reshape(-1, 2)
@@ -109,7 +109,7 @@ def with_one(rows: list[GraphRows], sources: list[int], rounds: int) -> list[flo
 
 
 def profiled(parts: Partitioned, source: int, delta: float) -> list[dict[str, Any]]:
-    """Steps of one solve: kind, and milliseconds of each kernel on each device."""
+    """Return the steps of one solve: kind, and milliseconds of each kernel on each device."""
     marks: list[tuple[str, Any, Any]] = []
 
     def see(name: str, go: Callable[[], None]) -> None:
@@ -139,7 +139,7 @@ def profiled(parts: Partitioned, source: int, delta: float) -> list[dict[str, An
 
 
 def told(steps: list[dict[str, Any]]) -> str:
-    """One line per step."""
+    """Return one line of text per step."""
     lines = []
     for k, row in enumerate(steps):
         cells = [
@@ -150,7 +150,7 @@ def told(steps: list[dict[str, Any]]) -> str:
 
 
 def measure(scale: int, count: int, args: argparse.Namespace) -> dict[str, Any]:
-    """Solve and prove one scale on so many devices."""
+    """Solve and prove one scale on a number of devices."""
     devices = list(range(count))
     began = time.perf_counter()
     rows = kronecker_rows(scale, devices)
@@ -209,12 +209,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add_output(parser)
     parser.add_argument("--scales", type=int, nargs="+", default=[22, 24, 26, 28, 29])
-    parser.add_argument("--devices", type=int, nargs="+", help="how many; default 1, 2, 4, ...")
+    parser.add_argument(
+        "--devices", type=int, nargs="+", help="numbers of devices (default: 1, 2, 4, ...)"
+    )
     parser.add_argument("--compared", type=int, default=26, help="largest scale for near_far@cuda")
     parser.add_argument("--sources", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=0)
-    parser.add_argument("--delta", type=float, nargs="+", default=[1.0], help="times the default")
+    parser.add_argument(
+        "--delta", type=float, nargs="+", default=[1.0], help="factors of the default delta"
+    )
     parser.add_argument("--profile", action="store_true", help="time every kernel of one solve")
     args = parser.parse_args()
     most = runtime.device_count()

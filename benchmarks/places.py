@@ -1,13 +1,13 @@
-"""From coordinates to answers: snapping, tables, the nearest and routes, beside other packages.
+"""Measure snapping, tables, the nearest and routes from coordinates, compared with other packages.
 
     python benchmarks/places.py -o benchmarks/results/places.json [--parts snapping] [--scale tiny]
 
-One process; contenders take turns; every answer is compared. Peers are taken where they are
-installed: shapely's tree (what OSMnx snaps with), OSMnx itself on a small network, pandana,
-RoutingKit (``pyroutingkit``) and igraph. Coordinates are metres on a plane, so that all measure the
-same lengths. Peers know vertices alone, and tables, the nearest and routes are compared between
-vertices; what places on edges take is a row beside. Peers that are slow do a part, and the time is
-per unit. One thread, apart from pandana's, which are OpenMP's, and tables of 10,000 places.
+Contenders alternate in one process, and every answer is compared. Installed peers are measured:
+shapely's tree (which OSMnx uses for snapping), OSMnx itself on a small network, pandana, RoutingKit
+(``pyroutingkit``) and igraph. Coordinates are metres on a plane, so that all packages compute equal
+lengths. Peers support only vertices, so tables, the nearest and routes are compared between
+vertices; places on edges have separate rows. Slow peers solve a part, and the time is per unit. One
+thread, except for pandana, which uses OpenMP, and for tables of 10,000 places.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ DEGREE = 111_194.93  # metres
 
 
 def have(name: str) -> bool:
-    """Whether a peer is installed."""
+    """Return whether a peer is installed."""
     return importlib.util.find_spec(name) is not None
 
 
 def on_plane(graph: Graph) -> Graph:
-    """The network with metres around its middle as coordinates, and no names."""
+    """Return the network without names, with coordinates in metres from its centre."""
     xy = np.asarray(graph.coordinates)
     middle = xy.mean(axis=0)
     scale = np.array([np.cos(np.radians(middle[1])), 1.0]) * DEGREE
@@ -71,20 +71,21 @@ def networks(scale: str) -> tuple[tuple[str, Graph], ...]:
 
 @cache
 def prepared(name: str, scale: str) -> Prepared:
-    """A network prepared."""
+    """Return a network, prepared."""
     return nearfar.prepare(dict(networks(scale))[name])
 
 
 @cache
 def pandana_of(name: str, scale: str) -> Any:
-    """The same network in pandana, a thousandth of the weights: it counts thousandths."""
+    """Return the network in pandana with weights over 1,000: pandana counts in thousandths."""
     import pandana
     import pandas
 
     graph = dict(networks(scale))[name]
     xy = np.asarray(graph.coordinates)
     ends = pandas.Series(graph.tails(np.int64)), pandas.Series(graph.indices.astype(np.int64))
-    costs = pandas.DataFrame({"w": (graph.effective_weights + 0.5) / 1000})  # cut off there
+    # pandana truncates weights
+    costs = pandas.DataFrame({"w": (graph.effective_weights + 0.5) / 1000})
     with contextlib.redirect_stdout(None), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pandana.Network(
@@ -93,7 +94,7 @@ def pandana_of(name: str, scale: str) -> Any:
 
 
 def places_of(graph: Graph, count: int, seed: int) -> np.ndarray:
-    """Places some steps beside random vertices."""
+    """Return places a few steps away from random vertices."""
     rng = np.random.default_rng(seed)
     xy = np.asarray(graph.coordinates)
     found: np.ndarray = xy[rng.integers(0, len(xy), count)] + rng.normal(0, 100, (count, 2))
@@ -101,29 +102,29 @@ def places_of(graph: Graph, count: int, seed: int) -> np.ndarray:
 
 
 def close(one: Any, other: Any) -> bool:
-    """Whether numbers agree."""
+    """Return whether numbers agree."""
     return bool(np.allclose(one, other, rtol=1e-6, atol=1e-3, equal_nan=True))
 
 
 def nearly(one: Any, other: Any) -> bool:
-    """Whether numbers agree to two units: pandana's nearest loses one."""
+    """Return whether numbers agree to two units: pandana's nearest is off by one."""
     return bool(np.abs(np.asarray(one) - other).max() <= 2)
 
 
 def each(samples: dict[str, list[float]], units: dict[str, int]) -> dict[str, list[float]]:
-    """Seconds per unit."""
+    """Return the seconds per unit."""
     return {name: [t / units[name] for t in times] for name, times in samples.items()}
 
 
 def snapping(scale: str) -> Rows:
-    """Places to the nearest point on an edge."""
+    """Measure snapping places to the nearest point on an edge."""
     for name, graph in networks(scale):
         yield from snapping_on(name, graph, scale)
     yield from by_osmnx(scale)
 
 
 def snapping_on(name: str, graph: Graph, scale: str) -> Rows:
-    """The same on one network."""
+    """Measure snapping on one network."""
     points = places_of(graph, 200_000 if scale == "paper" else 2000, 1)
     few = points[: len(points) // 10]
     units = {"edges, nearfar": len(points)}
@@ -139,7 +140,7 @@ def snapping_on(name: str, graph: Graph, scale: str) -> Rows:
 
 
 def shapely_tree(graph: Graph) -> tuple[Any, Any]:
-    """A tree of the edges, each street once."""
+    """Return shapely's tree of the edges, with each street once."""
     import shapely
 
     xy = np.asarray(graph.coordinates)
@@ -150,7 +151,7 @@ def shapely_tree(graph: Graph) -> tuple[Any, Any]:
 
 
 def by_shapely(tree: Any, lines: Any, points: np.ndarray) -> np.ndarray:
-    """Distances to the nearest lines, as OSMnx finds them."""
+    """Return distances to the nearest lines, as OSMnx computes them."""
     import shapely
 
     made = shapely.points(points)
@@ -159,7 +160,7 @@ def by_shapely(tree: Any, lines: Any, points: np.ndarray) -> np.ndarray:
 
 
 def by_osmnx(scale: str) -> Iterator[dict[str, Any]]:
-    """OSMnx's own function, on a network that it holds."""
+    """Measure OSMnx's own function, on a network in its form."""
     if not have("osmnx"):
         return
     import osmnx
@@ -189,13 +190,13 @@ def by_osmnx(scale: str) -> Iterator[dict[str, Any]]:
 
 
 def tables(scale: str) -> Rows:
-    """Tables of a thousand by a thousand places."""
+    """Measure tables of a thousand by a thousand places."""
     for name, graph in networks(scale):
         yield from tables_on(name, graph, scale)
 
 
 def tables_on(name: str, graph: Graph, scale: str) -> Rows:
-    """The same on one network."""
+    """Measure tables on one network."""
     count = 1000 if scale == "paper" else 50
     part = 10
     ready = prepared(name, scale)
@@ -246,7 +247,7 @@ def tables_on(name: str, graph: Graph, scale: str) -> Rows:
 
 
 def large(scale: str) -> Rows:
-    """Tables between ten thousand places, on all cores."""
+    """Measure tables between ten thousand places, on all cores."""
     for name, graph in networks(scale):
         ready = prepared(name, scale)
         count = 10_000 if scale == "paper" else 500
@@ -269,7 +270,7 @@ def large(scale: str) -> Rows:
 
 @cache
 def routingkit(name: str, scale: str) -> tuple[Any, Any]:
-    """RoutingKit's customized hierarchy, of its own order along coordinates."""
+    """Return RoutingKit's customized hierarchy, with its own order along coordinates."""
     import pyroutingkit
 
     graph = dict(networks(scale))[name]
@@ -280,17 +281,17 @@ def routingkit(name: str, scale: str) -> tuple[Any, Any]:
     topology.build(tails, heads, y, x, graph.n_vertices)
     metric = pyroutingkit.CCHMetric(topology)
     metric.customize(graph.effective_weights.astype(np.uint32))
-    return metric, topology  # which has to live as long
+    return metric, topology  # the metric refers to the topology
 
 
 def nearest(scale: str) -> Rows:
-    """The three nearest of 200 destinations."""
+    """Measure the three nearest of 200 destinations."""
     for name, graph in networks(scale):
         yield from nearest_on(name, graph, scale)
 
 
 def nearest_on(name: str, graph: Graph, scale: str) -> Rows:
-    """The same on one network."""
+    """Measure the nearest on one network."""
     ready = prepared(name, scale)
     count = 10_000 if scale == "paper" else 200
     a = graph.snap(*places_of(graph, count, 6).T, to="vertex", parts="all")
@@ -316,13 +317,13 @@ def nearest_on(name: str, graph: Graph, scale: str) -> Rows:
 
 
 def routes(scale: str) -> Rows:
-    """Routes of pairs, and alternatives."""
+    """Measure routes of pairs, and alternatives."""
     for name, graph in networks(scale):
         yield from routes_on(name, graph, scale)
 
 
 def routes_on(name: str, graph: Graph, scale: str) -> Rows:
-    """The same on one network."""
+    """Measure routes on one network."""
     ready = prepared(name, scale)
     count = 500 if scale == "paper" else 20
     origins, destinations = (places_of(graph, count, seed) for seed in (8, 9))
@@ -381,7 +382,7 @@ def routes_on(name: str, graph: Graph, scale: str) -> Rows:
 
 
 def along(graph: Graph, path: Any) -> float:
-    """The length of a path of vertices, over the lightest of parallel edges."""
+    """Return the length of a path of vertices, over the lightest of parallel edges."""
     total = 0.0
     for u, v in pairwise(path):
         total += float(graph.effective_weights[graph.edges_between(int(u), int(v))].min())

@@ -1,8 +1,8 @@
-"""The CPU forms of the frontier and Crauser families beside plain C++ loops.
+"""Compare the CPU forms of the frontier and Crauser families with plain C++ loops.
 
 ``python benchmarks/plain_loops.py -o results.json`` compiles plain_loops.cpp with g++ -O3, runs
-both sides in turns, compares iterations and the sum of distances, and reports the ratio of medians
-(library over plain loop).
+nearfar and the plain loops in alternation, compares iterations and the sum of distances, and
+reports the ratio of medians (nearfar over plain loop).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GRAPHS: dict[str, Any] = {
 
 
 def write(graph: Graph, path: Path) -> None:
-    """The graph and its transpose as plain_loops.cpp reads them."""
+    """Write the graph and its transpose in the form that plain_loops.cpp reads."""
     with path.open("wb") as file:
         np.array([graph.n_vertices, graph.n_edges], dtype=np.int64).tofile(file)
         for side in (graph, graph.transpose()):
@@ -43,7 +43,7 @@ def write(graph: Graph, path: Path) -> None:
 
 
 def measure(name: str, program: Path, rounds: int) -> list[dict[str, Any]]:
-    """Both sides of every form on one graph."""
+    """Measure every form on one graph, in nearfar and as a plain loop."""
     graph = GRAPHS[name]()
     source = int(np.argmax(graph.degrees))
     plain: dict[str, list[tuple[int, int, float]]] = {}

@@ -1,4 +1,4 @@
-"""Where nearfar was built, run or emulated: writes ``platforms.json``, one row per platform.
+"""Record where nearfar was built, run or emulated: writes ``platforms.json``, one row each.
 
     python -m pytest --junitxml=tests.xml @tests/core.txt      # with the Python of the platform
     python benchmarks/platforms.py tests WHAT --python PYTHON --junit tests.xml -o FILE
@@ -6,10 +6,10 @@
     python benchmarks/platforms.py compiler "clang++-16 -stdlib=libc++" -o FILE
     python benchmarks/platforms.py wheels dist/wheels.json -o FILE
 
-``tests`` asks PYTHON what it is and counts the outcomes; ``--state emulated`` says that no such
-machine ran it. ``stress`` runs a build of ``tests/stress``. ``compiler`` passes every source file
-of the module to a compiler with warnings as errors, without making code. ``wheels`` keeps what
-``make wheels`` says of each wheel.
+``tests`` reads the properties of PYTHON and counts the outcomes; ``--state emulated`` records that
+no such machine ran it. ``stress`` runs a build of ``tests/stress``. ``compiler`` passes every
+source file of the module to a compiler with warnings as errors, without generating code. ``wheels``
+stores the report of ``make wheels`` on each wheel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from result_file import add_output, write_result
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src" / "nearfar"
 KINDS = ("tests", "stress", "compiler", "wheel")
-#: What the Python of a platform says of itself.
+#: Program that prints the properties of a platform's Python.
 FACTS = """
 import json, platform, sys, sysconfig
 import numpy, scipy
@@ -53,7 +53,7 @@ print(json.dumps({
 
 
 def tested(what: str, python: str, junit: Path, state: str) -> dict[str, Any]:
-    """A row of test outcomes."""
+    """Return a row of test outcomes."""
     said = subprocess.run([python, "-c", FACTS], capture_output=True, text=True, check=True)
     suites = list(ElementTree.parse(junit).getroot().iter("testsuite"))
     counts = {
@@ -74,7 +74,7 @@ def tested(what: str, python: str, junit: Path, state: str) -> dict[str, Any]:
 
 
 def stressed(what: str, command: list[str], state: str) -> dict[str, Any]:
-    """A row of solves by several threads beside busy loops."""
+    """Return a row of solves by several threads while busy loops run."""
     began = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -85,7 +85,7 @@ def stressed(what: str, command: list[str], state: str) -> dict[str, Any]:
 
 
 def includes() -> list[str]:
-    """Folders of headers: ours, Python's, and those of nanobind."""
+    """Return the folders of headers: nearfar's, Python's, and nanobind's."""
     import nanobind
 
     binding = Path(nanobind.include_dir())
@@ -95,7 +95,7 @@ def includes() -> list[str]:
 
 
 def units() -> list[list[str]]:
-    """Every source file with its macros: hot loops once for each level of vector code."""
+    """Return every source file with its macros; hot loops occur once per level of vector code."""
     found = []
     for path in sorted(SOURCES.rglob("*.cpp")):
         if not path.name.endswith(".simd.cpp"):
@@ -107,7 +107,7 @@ def units() -> list[list[str]]:
 
 
 def compiled(compiler: str, jobs: int) -> dict[str, Any]:
-    """A row of one compiler, which reads everything and warns of nothing."""
+    """Return a row of one compiler that accepts every file without warnings."""
     words = shlex.split(compiler)
     version = subprocess.run([*words, "--version"], capture_output=True, text=True, check=True)
     flags = [
@@ -141,7 +141,7 @@ def compiled(compiler: str, jobs: int) -> dict[str, Any]:
 
 
 def keep(file: Path | None, rows: list[dict[str, Any]]) -> None:
-    """Put rows into the file, in the places of those of the same names."""
+    """Put rows into the file, in place of rows of the same names."""
     old = json.loads(file.read_text())["results"] if file and file.is_file() else []
     names = {(row["kind"], row["what"]) for row in rows}
     now = environment()
@@ -152,16 +152,16 @@ def keep(file: Path | None, rows: list[dict[str, Any]]) -> None:
 
 
 def main() -> int:
-    """Collect what was asked for; 1 where something failed."""
+    """Collect the requested rows; return 1 if a check failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     asked = parser.add_subparsers(dest="asked", required=True)
     tests = asked.add_parser("tests", help="outcomes of tests")
     tests.add_argument("what", help="name of the platform")
     tests.add_argument("--python", default=sys.executable, help="its Python")
-    tests.add_argument("--junit", type=Path, required=True, help="what pytest wrote")
+    tests.add_argument("--junit", type=Path, required=True, help="JUnit file of pytest")
     stress = asked.add_parser("stress", help="solves under load")
     stress.add_argument("what", help="name of the platform")
-    stress.add_argument("command", nargs="+", help="the program with loops and rounds")
+    stress.add_argument("command", nargs="+", help="program, with numbers of loops and rounds")
     for one in (tests, stress):
         one.add_argument("--state", choices=("run", "emulated"), default="run")
     compiler = asked.add_parser("compiler", help="a compiler that reads everything")

@@ -1,11 +1,11 @@
-"""Preparing inside a call: from how many sources on it pays, and whether `auto` knows.
+"""Measure preparing inside a call: sources from which it pays, and the choice of `auto`.
 
-``python benchmarks/prepare_first.py -o benchmarks/results/prepare_first.json`` takes the graphs of
-``prepared.py`` and, for growing numbers of sources, lets a search per source, ``prepare_first``
-on a fresh graph and ``auto`` on a fresh graph take turns, with one worker and with all cores. Rows
-are reduced to their maximum, block by block, so that memory does not limit the number of sources.
-Beside the seconds stand those that the costs say. Also measured: ``nearest(k=)`` on the prepared
-and the plain graph. Answers are compared outside the timed part.
+``python benchmarks/prepare_first.py -o benchmarks/results/prepare_first.json`` uses the graphs of
+``prepared.py`` and, for increasing numbers of sources, alternates one search per source,
+``prepare_first`` on a fresh graph and ``auto`` on a fresh graph, with one worker and with all
+cores. Rows are reduced to their maximum, block by block, so that memory does not limit the number
+of sources. The seconds estimated by the cost functions are recorded as well, and ``nearest(k=)`` on
+the prepared and on the plain graph is measured. Answers are compared outside the timed part.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ SEARCH, FIRST = "worker_per_source", "prepare_first"
 
 
 def fresh(graph: Graph) -> Graph:
-    """The same graph with nothing kept from earlier calls but the packed edges."""
+    """Return the same graph without cached data except for the packed edges."""
     graph.forget()
     return graph
 
 
 def timed(graph: Graph, sources: Any, threads: int, method: str) -> tuple[float, Any, str]:
-    """Seconds, answer and engine of one call."""
+    """Return seconds, answer and engine of one call."""
     stats: dict[str, Any] = {}
     began = time.perf_counter()
     found = nearfar.distances(
@@ -46,14 +46,14 @@ def timed(graph: Graph, sources: Any, threads: int, method: str) -> tuple[float,
 
 
 def stated(graph: Graph, count: int, threads: int) -> dict[str, float]:
-    """Seconds that the costs say for the search and for preparing."""
+    """Return the estimated seconds of the search and of preparing."""
     found = explain(graph, problem="batch", n_sources=count, device="cpu", threads=threads)
     ids = (f"{SEARCH}@cpu", f"{FIRST}@cpu")
     return {c.variant.id: c.seconds for c in found.ranking if c.variant.id in ids}
 
 
 def sweep(graph: Graph, threads: int, rounds: int, most: float) -> list[dict[str, Any]]:
-    """A row per number of sources, until a search takes longer than ``most`` seconds."""
+    """Return a row per number of sources, until a search takes longer than ``most`` seconds."""
     found: list[dict[str, Any]] = []
     rng = np.random.default_rng(0)
     timed(graph, rng.integers(0, graph.n_vertices, 16), threads, SEARCH)  # packs the edges
@@ -89,7 +89,7 @@ def sweep(graph: Graph, threads: int, rounds: int, most: float) -> list[dict[str
 
 
 def nearest(graph: Graph, rounds: int) -> list[dict[str, Any]]:
-    """Seconds of the k nearest of some places, prepared and plain."""
+    """Return the seconds of the k nearest of some places, on the prepared and the plain graph."""
     ready = nearfar.prepare(graph)
     rng = np.random.default_rng(1)
     found: list[dict[str, Any]] = []

@@ -1,18 +1,19 @@
-"""Prepared graphs: what preparing takes and what each kind of query takes, beside other packages.
+"""Measure prepared graphs: preparing and each kind of query, compared with other packages.
 
 ``python benchmarks/prepared.py -o benchmarks/results/prepared.json`` prepares road maps (New York;
-the topologies of Colorado and, where its file is, Florida, with weights 1..10,000 drawn once), the
-two generated road networks of a million vertices, a Delaunay mesh of 200,000 random points and a
-grid of 500 x 500. On each it measures, with one worker and with all cores: order and analysis;
-customization, plain and with pruning; new weights for all edges and for a hundred; point queries by
-walking, with the path, and by labels; one tree; rows of 256 sources; a table of 1,000 x 1,000; the
-five nearest of a hundred places; and what it costs that floats are the very numbers of a search.
-Besides, from the symbolic analysis alone: New York in every order, and graphs that do not pay.
+the topologies of Colorado and, if its file is available, Florida, with weights 1..10,000 drawn
+once), the two generated road networks of a million vertices, a Delaunay mesh of 200,000 random
+points and a grid of 500 x 500. On each it measures, with one worker and with all cores: order and
+analysis; customization, plain and with pruning; new weights for all edges and for a hundred; point
+queries by walking, with the path, and by labels; one tree; rows of 256 sources; a table of 1,000 x
+1,000; the five nearest of a hundred places; and the cost of float results that equal those of a
+search. It also predicts, from the symbolic analysis alone, New York in every order, and graphs that
+do not pay.
 
-Contenders take turns within a round; all samples are kept. Answers are compared with searches,
-those of peers (``prepared_peers.py``) with nearfar's, outside the timed part. ``--limit`` is the
-time for everything: each graph (``prepared_graphs.py``) gets an equal share of what is left and
-stops after the round that uses it up, so it has one round at least and ``--rounds`` at most.
+Contenders alternate within a round; all samples are kept. Answers are compared with searches, those
+of peers (``prepared_peers.py``) with nearfar's, outside the timed part. ``--limit`` is the time for
+the whole run: each graph (``prepared_graphs.py``) gets an equal share of the remaining time and
+stops after the round that exceeds it, so it has at least one round and at most ``--rounds``.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ LABELS_LIMIT = 2**34  # bytes
 
 @dataclasses.dataclass
 class Asked:
-    """What every contender is asked for, drawn once: of what the widest vertex reaches."""
+    """Queries for all contenders, drawn once among the vertices that the widest vertex reaches."""
 
     pairs: np.ndarray
     sources: np.ndarray
@@ -56,7 +57,7 @@ class Asked:
 
     @classmethod
     def of(cls, graph: Graph) -> Asked:
-        """Draw it."""
+        """Draw the queries of a graph."""
         rng = np.random.default_rng(0)
         reached = np.flatnonzero(nearfar.sssp(graph, graph.widest_vertex, threads=1).reachable)
         edges = rng.choice(graph.n_edges, min(CHANGED, graph.n_edges), replace=False)
@@ -72,7 +73,7 @@ class Asked:
 
 
 class Contest:
-    """One graph, prepared: the rows of nearfar, and whether they are right."""
+    """Prepared graph with the rows of nearfar, and whether they are right."""
 
     def __init__(self, graph: Graph, threads: int, clock: Clock) -> None:
         self.graph, self.clock = graph, clock
@@ -83,7 +84,7 @@ class Contest:
         self.plain = nearfar.prepare(graph, tree.vertex, perfect=False, threads=threads)
         fits = self.prepared.label_bytes < LABELS_LIMIT
         self.labels = self.prepared.label(threads=threads) if fits else None
-        # Thirds: no sum of them is exact.
+        # Thirds, so that no sum is exact.
         self.floats = self.prepared.reweight(graph.effective_weights / 3.0, threads)
         self.plain_floats = Graph(
             graph.indptr, graph.indices, self.floats.weights, directed=graph.directed
@@ -99,11 +100,11 @@ class Contest:
             for form in forms
         }
         self.many_pairs = np.random.default_rng(5).integers(0, graph.n_vertices, (2**20, 2))
-        for form in forms:  # what walks and paths read besides the arcs is made once
+        for form in forms:  # data of walks and paths is built once
             form.path_edges(*self.asked.pairs[0].tolist())
 
     def turn(self, order: bool) -> None:
-        """All rows once; the order only if wanted, since it takes seconds."""
+        """Measure all rows once; the order only if wanted, since it takes seconds."""
         if order:
             self.clock.time("order and analysis", self._order)
         for workers in self.workers:
@@ -167,7 +168,7 @@ class Contest:
         clock.time("one search", lambda: nearfar.sssp(self.graph, begin, device="cpu", threads=1))
 
     def _floats(self) -> None:
-        """Floats beside integers of the same width, and what the sums of a search cost."""
+        """Compare floats with integers of the same width, and measure the sums of a search."""
         clock, asked, floats = self.clock, self.asked, self.floats
         few, some = asked.many[:EXACT], asked.pairs[:1000]
         shared: dict[str, Any] = {"method": ROWS_METHOD, "threads": 1}
@@ -196,7 +197,7 @@ class Contest:
         )
 
     def right(self) -> bool:
-        """Whether every form of query answers what searches do."""
+        """Return whether every form of query agrees with searches."""
         asked, prepared = self.asked, self.prepared
         want = nearfar.distances(self.graph, asked.many[:4], device="cpu")
         ways = np.stack([asked.sources, asked.targets], axis=1)
@@ -223,7 +224,7 @@ class Contest:
         return all(found)
 
     def float_difference(self) -> float:
-        """The largest relative difference of a float row in fixed point and of a search's."""
+        """Return the largest relative difference between fixed point and a search in a row."""
         one = self.asked.many[:1]
         exact = nearfar.distances(self.floats, one, method=ROWS_METHOD, sums="search")
         rough = nearfar.distances(self.floats, one, method=ROWS_METHOD)
@@ -232,13 +233,13 @@ class Contest:
 
 
 def array_bytes(holder: Any) -> int:
-    """Bytes of the arrays of a dataclass."""
+    """Return the bytes of the arrays of a dataclass."""
     held = (getattr(holder, field.name) for field in dataclasses.fields(holder))
     return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
 
 
 def memory(prepared: Prepared) -> dict[str, int]:
-    """Bytes beside the graph: tree and arcs, metric, and what paths and labels add."""
+    """Return the bytes besides the graph: tree and arcs, metric, paths and labels."""
     preparation = prepared.preparation
     return {
         "structure_bytes": array_bytes(preparation.tree) + array_bytes(preparation.arcs),
@@ -249,7 +250,7 @@ def memory(prepared: Prepared) -> dict[str, int]:
 
 
 def measure(name: str, rounds: int, threads: int, wanted: set[str], limit: float) -> dict[str, Any]:
-    """All contenders on one graph, for ``limit`` seconds or ``rounds``."""
+    """Measure all contenders on one graph, for ``limit`` seconds or ``rounds``."""
     began, clock = time.perf_counter(), Clock()
     graph = scaled(GRAPHS[name]())
     contest = Contest(graph, threads, clock)

@@ -1,17 +1,17 @@
-"""Prepared graphs on a GPU: rows, columns, few sources, and where the time of a sweep goes.
+"""Measure prepared graphs on a GPU: rows, columns, few sources, and the launches of a sweep.
 
 ``python benchmarks/prepared_cuda.py -o benchmarks/results/prepared_cuda.json`` prepares graphs of
-``prepared_graphs.py`` and measures with everything on the device: distances as
-``[source][vertex]`` and as ``[vertex][source]``, for the numbers of sources of ``COUNTS``, beside
-the time that writing alone takes; on road maps new weights and the mean distance from every
-vertex as one call, too. ``--data`` is a folder with orders, ``NAME.order.npz`` (``--write-orders``
-makes them): an order takes longer than all measurements.
+``prepared_graphs.py`` and measures with all data on the device: distances as ``[source][vertex]``
+and as ``[vertex][source]``, for the numbers of sources of ``COUNTS``, and the time of writing
+alone; on road maps also new weights, and the mean distance from every vertex as one call.
+``--data`` is a folder with orders, ``NAME.order.npz`` (written by ``--write-orders``), since an
+order takes longer than all measurements.
 
 ``--explore`` tries shapes of cells and of leaves and prints the time of every launch.
-``--profile`` runs one sweep and prints for each launch the ``ncu`` options that single it out: run
-it once as it is, then put ``ncu`` with these options before the same command line. All samples are
-kept. Answers are compared with searches, and ``--repeats`` repeats each measurement of rows that
-often and compares the bits. The file is written after every measurement.
+``--profile`` runs one sweep and prints for each launch the ``ncu`` options that select it: run the
+command once without ``ncu``, then again with ``ncu`` and these options. All samples are kept.
+Answers are compared with searches, and ``--repeats`` repeats each measurement of rows and compares
+the bits. The file is written after every measurement.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from nearfar.prepared.cuda.bottoms.leaves import TileSweep, row_sweep
 from nearfar.prepared.cuda.cut.cells import PassShape
 from nearfar.prepared.cuda.cut.tiles import LeafShape
 from nearfar.prepared.cuda.metric.arcs import device_arcs
-from nearfar.prepared.cuda.metric.customize import customized_there
+from nearfar.prepared.cuda.metric.customize import customized_on_device
 from nearfar.system.devices import launching, runtime
 from prepared_graphs import GRAPHS, SMALL, scaled
 from result_file import add_output, write_result
@@ -43,7 +43,7 @@ from result_file import add_output, write_result
 METHOD = "elimination_tree_rows@cuda"
 MEAN = "mean distance per source of all pairs, the whole call"
 Tried = tuple[int | None, PassShape | LeafShape]
-# Numbers of sources by graph; elsewhere the last of them.
+# Numbers of sources by graph; other graphs use the last one.
 COUNTS = {
     "ny-roads": [8192, 2048, 128],
     "colorado": [2048],
@@ -55,7 +55,7 @@ Planned = tuple[str, Callable[[Any], None], Any]
 
 
 def load(name: str, folder: Path | None) -> Prepared:
-    """The prepared graph of that name, with the order that the folder has, or with a new one."""
+    """Return the prepared graph of that name, with the order in the folder, or with a new one."""
     order = None if folder is None else folder / f"{name}.order.npz"
     known = order is not None and order.exists()
     found = np.load(order)["order"] if known else "auto"
@@ -63,7 +63,7 @@ def load(name: str, folder: Path | None) -> Prepared:
 
 
 def write_speed() -> float:
-    """Bytes per second that the device writes: what no way to make rows can beat."""
+    """Return the bytes per second that the device writes, a bound for all rows."""
     cp = runtime.cupy()
     block = cp.empty(2**32, dtype=np.uint8)
 
@@ -75,10 +75,10 @@ def write_speed() -> float:
 
 
 def parse_shape(text: str) -> Tried:
-    """Labels of the top, and the shape of cells or of leaves.
+    """Return the number of labels of the top, and the shape of cells or of leaves.
 
-    Of cells it is ``top/members:slots:lanes:columns``, of the leaves of rows ``top/members:bound``.
-    The top may be left out, and is then chosen.
+    Cells are ``top/members:slots:lanes:columns``, leaves of rows are ``top/members:bound``. Without
+    a top, its size is chosen.
     """
     top, _, shape = text.rpartition("/")
     numbers = list(map(int, shape.split(":")))
@@ -87,7 +87,7 @@ def parse_shape(text: str) -> Tried:
 
 
 def device_seconds(work: Callable[[], Any]) -> float:
-    """Seconds of the device from the first of the work to its end."""
+    """Return the device seconds from the start of the work to its end."""
     timer = runtime.Timer().start()
     work()
     return timer.stop().seconds
@@ -100,18 +100,18 @@ class Samples:
         self.samples: dict[str, list[float]] = {}
 
     def time(self, name: str, work: Callable[[], Any], units: int) -> None:
-        """Run once and keep the time per unit."""
+        """Run once and store the time per unit."""
         self.samples.setdefault(name, []).append(device_seconds(work) / units)
 
     def print(self, unit: float = 1e6, word: str = "us") -> None:
-        """Medians."""
+        """Print the medians."""
         for name, samples in self.samples.items():
             middle, least = np.median(samples) * unit, min(samples) * unit
             print(f"   {middle:10.4f} {word} (least {least:.4f})  {name}", flush=True)
 
 
 def by_launch(work: Callable[[], None], units: int) -> list[tuple[str, float]]:
-    """Microseconds per unit of each launch of ``work``, in order; the least of three runs."""
+    """Return microseconds per unit of each launch of ``work``, in order: least of three runs."""
     cp = runtime.cupy()
     runs = []
     for _ in range(3):
@@ -133,7 +133,7 @@ def by_launch(work: Callable[[], None], units: int) -> list[tuple[str, float]]:
 
 
 class Bench:
-    """One graph on the device, its sources, and a truth to compare with."""
+    """Graph on the device, its sources, and proven distances."""
 
     def __init__(self, name: str, prepared: Prepared, most: int) -> None:
         self.name, self.prepared, self.n = name, prepared, prepared.n_vertices
@@ -146,7 +146,7 @@ class Bench:
         self.wrong = 0
 
     def check(self, rows: Any, count: int, what: str) -> None:
-        """Compare the sampled ones of the first ``count`` rows with the truth."""
+        """Compare the sampled rows among the first ``count`` ones with the proven distances."""
         mine = [i for i, at in enumerate(self.sampled) if at < count]
         got = runtime.download(rows[runtime.cupy().asarray(self.sampled[mine])])
         if not np.array_equal(got, self.truth[mine].astype(got.dtype)):
@@ -155,7 +155,7 @@ class Bench:
 
 
 def plans(bench: Bench, count: int) -> Iterator[tuple[str, Callable[[Any], None], Any]]:
-    """Name, plan and the rows it writes, as an array of shape (count, n)."""
+    """Yield name, plan and its rows, as an array of shape (count, n)."""
     cp = runtime.cupy()
     rows = cp.empty((count, bench.n), bench.prepared.weight_dtype)
     yield "rows", partial(row_sweep(bench.prepared, count).rows(count), out=rows), rows
@@ -165,7 +165,7 @@ def plans(bench: Bench, count: int) -> Iterator[tuple[str, Callable[[Any], None]
 
 
 def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
-    """Times of whole sweeps and of their launches for each shape, distances as columns."""
+    """Print times of whole sweeps and of their launches for each shape, distances as columns."""
     cp = runtime.cupy()
     found = []
     sources = cp.asarray(bench.sources[:count])
@@ -197,7 +197,7 @@ def explore(bench: Bench, count: int, tried: list[str]) -> list[Any]:
 
 
 def profile(prepared: Prepared, count: int) -> None:
-    """One sweep that writes rows; what singles each launch out for Nsight Compute."""
+    """Run one sweep that writes rows; print options that select each launch in Nsight Compute."""
     before: dict[str, int] = {}
     seen: list[str] = []
 
@@ -223,9 +223,9 @@ def profile(prepared: Prepared, count: int) -> None:
 def measure(
     bench: Bench, counts: list[int], rounds: int, repeats: int, keep: Callable[[Any], None]
 ) -> dict[str, Any]:
-    """Rows and columns for many sources and for few, and the bits of repeated runs.
+    """Measure rows and columns for many sources and for few, and compare the bits of repeated runs.
 
-    ``keep`` is given what there is so far after each of them.
+    ``keep`` is called with the results so far after each of them.
     """
     cp = runtime.cupy()
     clock = Samples()
@@ -269,7 +269,7 @@ def measure(
 
 
 def mean_of_all(bench: Bench, rounds: int) -> list[float]:
-    """Seconds of a whole call per source: the mean distance from every vertex to all others."""
+    """Return seconds per source of a whole call: the mean distance from every vertex."""
     clock = Samples()
     means: Any = None
     for number in range(rounds + 1):
@@ -280,7 +280,7 @@ def mean_of_all(bench: Bench, rounds: int) -> list[float]:
             clock.samples.setdefault(MEAN, []).append(seconds / bench.n)
     rows = bench.truth.astype(np.float64)
     rows[bench.truth == unreached_value(bench.truth.dtype)] = np.nan
-    counts = (~np.isnan(rows)).sum(axis=1) - 1  # without the source itself
+    counts = (~np.isnan(rows)).sum(axis=1) - 1  # without the source
     wanted = np.nansum(rows, axis=1) / counts
     if not np.array_equal(means[bench.sources[bench.sampled]], wanted):
         bench.wrong += 1
@@ -290,7 +290,7 @@ def mean_of_all(bench: Bench, rounds: int) -> list[float]:
 
 
 def new_weights(bench: Bench, rounds: int) -> dict[str, list[float]]:
-    """Seconds of customization for weights on the device, other in each direction."""
+    """Return seconds of customization for weights on the device that differ by direction."""
     cp = runtime.cupy()
     prepared, clock = bench.prepared, Samples()
     factors = np.random.default_rng(3).uniform(0.5, 1.5, prepared.n_edges)
@@ -300,7 +300,7 @@ def new_weights(bench: Bench, rounds: int) -> dict[str, list[float]]:
     found: Any = None
     for perfect in (False, True):
         name = "customization, basic" + (" and perfect" if perfect else "")
-        work = partial(customized_there, structure, [graph], perfect)
+        work = partial(customized_on_device, structure, [graph], perfect)
         for _ in range(2):
             found = work()[0]
         for _ in range(rounds):
@@ -313,7 +313,7 @@ def new_weights(bench: Bench, rounds: int) -> dict[str, list[float]]:
 
 
 def shapes_to_try(tall: bool, few: bool) -> list[str]:
-    """The usual shapes, and others that differ in the top or in the cells."""
+    """Return the default shapes, and others that differ in the top or in the cells."""
     leaves = ["64:8", "64:12", "128:12", "256:16", "512:16"]
     if few:
         tops, cells = (512, 256), ["64:48:64:2", "64:32:128:4", "32:32:64:2", "128:48:32:1"]
@@ -335,7 +335,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--data", type=Path, default=None, help="folder of orders")
-    parser.add_argument("--write-orders", action="store_true", help="into --data, and no more")
+    parser.add_argument(
+        "--write-orders", action="store_true", help="write orders to --data, and end"
+    )
     parser.add_argument("--explore", nargs="*", metavar="SHAPES", default=None)
     parser.add_argument("--profile", action="store_true")
     add_output(parser)
@@ -361,7 +363,7 @@ def main() -> int:
         figures = prepared.preparation.figures
         print(f"== {name}: {figures}", flush=True)
         floor = 4e6 * bench.n / speed
-        print(f"   {floor:10.4f} us per source is what writing takes alone", flush=True)
+        print(f"   {floor:10.4f} us per source for writing only", flush=True)
         result: dict[str, Any] = {
             "graph": name,
             "n": bench.n,
@@ -373,7 +375,7 @@ def main() -> int:
         results.append(result)
 
         def keep(found: dict[str, Any], result: Any = result, bench: Any = bench) -> None:
-            """Add to the file; a run that is cut short keeps what it has measured."""
+            """Add to the file; an interrupted run keeps its measurements."""
             result |= {**found, "wrong": bench.wrong}
             write_result(given.output, {"environment": where, "results": results})
 

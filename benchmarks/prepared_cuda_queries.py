@@ -1,14 +1,14 @@
-"""Prepared graphs on a GPU besides rows: pairs, labels, exact floats, customization, several GPUs.
+"""Measure prepared graphs on a GPU: pairs, labels, exact floats, reductions, several GPUs.
 
-``python benchmarks/prepared_cuda_queries.py -o benchmarks/results/prepared_cuda_queries.json``
-takes the graphs of ``prepared_graphs.py`` (with the orders of ``--data``, as ``prepared_cuda.py``
-has them) and measures with arrays on the device: nanoseconds per pair by walking and by labels;
-tables, as a product and as columns of a sweep; microseconds per source for float rows with and
-without the sums of a search, and for reductions of rows that are never made; milliseconds per
-customization, basic and perfect, of one metric and of several; and rows on one device and on all.
-All samples are kept. Answers are compared with the CPU's, and ``--repeats`` repeats each
-measurement that often and compares bits. The file is written after every measurement, and
-``--add`` keeps what an earlier run with other ``--parts`` wrote into it.
+``python benchmarks/prepared_cuda_queries.py -o benchmarks/results/prepared_cuda_queries.json`` uses
+the graphs of ``prepared_graphs.py`` (with the orders of ``--data``, as in ``prepared_cuda.py``) and
+measures with arrays on the device: nanoseconds per pair by walking and by labels; tables, as a
+product and as columns of a sweep; microseconds per source for float rows with and without the sums
+of a search, and for reductions without stored rows; milliseconds per customization, basic and
+perfect, of one metric and of several; and rows on one device and on all. All samples are kept.
+Answers are compared with the CPU's, and ``--repeats`` repeats each measurement and compares bits.
+The file is written after every measurement, and ``--add`` keeps the results of an earlier run with
+other ``--parts``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nearfar import Graph, Prepared
 from nearfar.lab.bench.environment import environment
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.metric.arcs import device_arcs
-from nearfar.prepared.cuda.metric.customize import customized_there
+from nearfar.prepared.cuda.metric.customize import customized_on_device
 from nearfar.prepared.cuda.sinks.exact import Restoration
 from nearfar.prepared.cuda.sinks.reduction import DeviceReduction
 from nearfar.prepared.cuda.sinks.rows import DeviceRows, RowForm
@@ -45,7 +45,7 @@ METHOD = "elimination_tree_rows@cuda"
 
 
 class Meter:
-    """Samples by name, and how many answers were wrong."""
+    """Samples by name, and the number of wrong answers."""
 
     def __init__(
         self, rounds: int, repeats: int, result: dict[str, Any], save: Callable[[], None]
@@ -56,19 +56,19 @@ class Meter:
         self._result, self._save = result, save
 
     def keep(self, name: str, samples: list[float], unit: float, word: str) -> None:
-        """Samples that were taken, in seconds per unit: kept, printed and written."""
+        """Store, print and write samples, in seconds per unit."""
         self.samples[name] = samples
         middle, least = np.median(samples) * unit, min(samples) * unit
         print(f"   {middle:10.4f} {word} (least {least:.4f})  {name}", flush=True)
         self.save()
 
     def save(self) -> None:
-        """Write what there is."""
+        """Write the results so far."""
         self._result["wrong"] = self._before + self.wrong
         self._save()
 
     def time(self, name: str, work: Callable[[], Any], units: int, unit: float, word: str) -> Any:
-        """Seconds of ``work`` per unit, after two runs that do not count; the last answer."""
+        """Time ``work`` per unit, after two untimed runs, and return the last answer."""
         kept, answer = [], None
         for number in range(self.rounds + 2):
             runtime.synchronize()
@@ -81,7 +81,7 @@ class Meter:
         return answer
 
     def check(self, found: Any, wanted: Any, what: str) -> None:
-        """Count and report an answer that is not the one wanted."""
+        """Count and report a wrong answer."""
         if not np.array_equal(runtime.download(found), wanted):
             self.wrong += 1
             print(f"   WRONG: {what}", flush=True)
@@ -96,7 +96,7 @@ class Meter:
 
 
 def write_speed() -> float:
-    """Bytes per second that the device writes: what no way to make rows can beat."""
+    """Return the bytes per second that the device writes, a bound for all rows."""
     block = runtime.cupy().empty(2**28, dtype=np.int32)
     samples = []
     for _ in range(5):
@@ -107,7 +107,7 @@ def write_speed() -> float:
 
 
 def pairs(prepared: Prepared, meter: Meter, count: int) -> dict[str, Any]:
-    """Point queries in batches."""
+    """Measure point queries in batches."""
     rng = np.random.default_rng(1)
     host = rng.integers(0, prepared.n_vertices, (count, 2))
     there = runtime.cupy().asarray(host)
@@ -136,7 +136,7 @@ def pairs(prepared: Prepared, meter: Meter, count: int) -> dict[str, Any]:
 
 
 def tables(prepared: Prepared, meter: Meter) -> None:
-    """Many to many, as a product over common ancestors and as columns of whole rows."""
+    """Measure tables as a product over common ancestors, and as columns of whole rows."""
     cp = runtime.cupy()
     n, home = prepared.n_vertices, runtime.device().ordinal
     rng = np.random.default_rng(6)
@@ -172,7 +172,7 @@ def tables(prepared: Prepared, meter: Meter) -> None:
 
 
 def floats(prepared: Prepared, meter: Meter, count: int) -> None:
-    """Rows of integers and floats, and of floats with the pass for the sums of a search."""
+    """Measure rows of integers and floats, and of floats with the pass for the sums of a search."""
     cp = runtime.cupy()
     rng = np.random.default_rng(2)
     for dtype in (np.int32, np.int64, np.float32, np.float64):
@@ -213,7 +213,7 @@ def floats(prepared: Prepared, meter: Meter, count: int) -> None:
 
 
 def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
-    """Reductions without rows: a block of sources, launch by launch, and all pairs as one call."""
+    """Measure reductions without rows: a block of sources, launch by launch, and all pairs."""
     rng = np.random.default_rng(5)
     sources = rng.integers(0, prepared.n_vertices, count)
     sampled = sources[:64]
@@ -245,7 +245,8 @@ def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
             partial, _ = found
             parts = (partial.counts, partial.totals, partial.most, partial.bins)
             parts += (partial.vertices, partial.distances)
-            kept = [runtime.download(part) for part in parts if part is not None]  # some are there
+            # only some parts have results
+            kept = [runtime.download(part) for part in parts if part is not None]
             rows = [np.ascontiguousarray(part.reshape(len(sources), -1)) for part in kept]
             return np.concatenate([row.view(np.uint8) for row in rows], axis=1)
 
@@ -261,7 +262,7 @@ def reductions(prepared: Prepared, meter: Meter, count: int) -> None:
 
 
 def customization(prepared: Prepared, meter: Meter, metrics: int) -> None:
-    """New weights for the same structure."""
+    """Measure new weights for the same structure."""
     cp = runtime.cupy()
     rng = np.random.default_rng(3)
     shape = (metrics, prepared.n_edges)
@@ -273,10 +274,10 @@ def customization(prepared: Prepared, meter: Meter, metrics: int) -> None:
         what = "customization, " + ("basic and perfect" if perfect else "basic")
 
         def once(perfect: bool = perfect) -> Any:
-            return customized_there(structure, graphs[:1], perfect)[0].there
+            return customized_on_device(structure, graphs[:1], perfect)[0].there
 
         def each(perfect: bool = perfect) -> Any:
-            return customized_there(structure, graphs, perfect)[-1].there
+            return customized_on_device(structure, graphs, perfect)[-1].there
 
         meter.time(f"{what}, one metric", once, 1, 1e3, "ms")
         last = meter.time(
@@ -295,11 +296,11 @@ def customization(prepared: Prepared, meter: Meter, metrics: int) -> None:
 
 
 def devices(prepared: Prepared, meter: Meter, count: int) -> None:
-    """Rows on one device and on all, left where they are made or brought to the first."""
+    """Measure rows on one device and on all, left on each device or copied to the first."""
     cp = runtime.cupy()
     rng = np.random.default_rng(4)
     sources = rng.integers(0, prepared.n_vertices, count)
-    each = min(4096, count)  # so many that devices are done at the same time
+    each = min(4096, count)  # blocks small enough that devices end at the same time
     blocks = [slice(k, min(k + each, count)) for k in range(0, count, each)]
     every = chosen("all")
     for some in sorted({1, min(2, len(every)), len(every)}):
@@ -386,7 +387,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--repeats", type=int, default=0)
     parser.add_argument("--data", type=Path, default=None, help="folder of orders")
-    parser.add_argument("--add", action="store_true", help="to what the output file has")
+    parser.add_argument("--add", action="store_true", help="add to the output file")
     add_output(parser)
     given = parser.parse_args()
     results: list[dict[str, Any]] = []
@@ -395,7 +396,7 @@ def main() -> int:
     wrong, where = 0, environment()
 
     def save() -> None:
-        """Write all; a run that is cut short keeps what it has measured."""
+        """Write all results; an interrupted run keeps its measurements."""
         write_result(given.output, {"environment": where, "results": results})
 
     speed = write_speed()

@@ -1,7 +1,7 @@
-"""The graphs of ``prepared.py``, and what preparing others would take.
+"""Graphs of ``prepared.py``, and the predicted cost of preparing others.
 
-Maps are read from the folder of real graphs (``NEARFAR_DATA``): a missing one is left out, with a
-line that says so.
+Maps are read from the folder of real graphs (``NEARFAR_DATA``); a missing one is left out with a
+message.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from nearfar.prepared.order.tree import analyse
 __all__ = ["FORESEEN", "GRAPHS", "LARGE", "SMALL", "foresee", "metis_order", "scaled"]
 
 DATA = "dimacs9-topology"
-SMALL = "country-roads-5k"  # to try the script; not measured unless named
-LARGE = "country-roads-5m"  # takes minutes and some 20 GB; not measured unless named
+SMALL = "country-roads-5k"  # for testing the script; measured only if named
+LARGE = "country-roads-5m"  # takes minutes and about 20 GB; measured only if named
 
 
 def topology(name: str) -> Graph:
-    """Roads of the 9th DIMACS challenge without their lengths: weights 1..10,000 drawn once."""
+    """Return roads of the 9th DIMACS challenge with weights 1..10,000 instead of lengths."""
     with lzma.open(data_file(f"{DATA}/USA-road-topo.{name}.tw.gr.xz"), "rt") as lines:
         listed = [line.split() for line in lines if line[:1] not in ("c", "p")]
     ends = np.array(listed, dtype=np.int64) - 1
@@ -39,12 +39,12 @@ def topology(name: str) -> Graph:
 
 
 def new_york() -> Graph:
-    """Roads with their travel distances and coordinates."""
+    """Return New York's roads with their travel distances and coordinates."""
     return nearfar.read(data_file("dimacs9-road/USA-road-d.NY.gr.xz"))
 
 
 def scaled(graph: Graph) -> Graph:
-    """The graph with whole weights, so that all packages answer the same numbers."""
+    """Return the graph with integer weights, so that all packages compute equal numbers."""
     if graph.weight_dtype == np.int32:
         return graph.without_names()
     weights = np.maximum(1, np.rint(graph.effective_weights * 1e4)).astype(np.int32)
@@ -66,7 +66,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 
 
 def gnutella() -> Graph:
-    """Hosts of a peer-to-peer network."""
+    """Return the hosts of a peer-to-peer network."""
     return nearfar.read(data_file("snap-johnson/p2p-Gnutella31.txt.xz"))
 
 
@@ -82,19 +82,19 @@ FORESEEN: dict[str, tuple[Callable[[], Graph], tuple[str, ...]]] = {
 
 
 def metis_order(structure: Structure) -> NDArray[np.int32]:
-    """Order by METIS after the reductions, as a peer of our own dissection; one core."""
+    """Return METIS's order after the reductions, as a peer of nearfar's dissection; one core."""
     import pymetis
 
     first, kept, begin, neighbour = _cpu.prepared_reduce(structure.first, structure.neighbour)
     adjacency = pymetis.CSRAdjacency(begin.astype(np.int32), neighbour)
-    # The best of three separators at every cut: 8 % fewer triangles on roads for half a second.
+    # The best of three separators per cut saves 8 % of the triangles on roads, for half a second.
     options = pymetis.Options(seed=0, nseps=3)
     inner, _ = pymetis.nested_dissection(adjacency=adjacency, options=options)
     return np.concatenate([first, kept[np.asarray(inner, dtype=np.int32)]])
 
 
 def foresee(name: str) -> list[dict[str, Any]]:
-    """What preparing a graph would take, for each order: figures and seconds, nothing built."""
+    """Predict the cost of preparing a graph, for each order: figures and seconds."""
     make, orders = FORESEEN[name]
     graph, found = make(), []
     for method in orders:

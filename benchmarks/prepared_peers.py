@@ -1,10 +1,10 @@
-"""The other packages of ``prepared.py``: what they need, and one turn of each.
+"""Other packages of ``prepared.py``: their inputs, and one turn of each.
 
 RoutingKit through ``pyroutingkit`` (its own order along coordinates) and through ``routingkit-cch``
-(the order used here), and pandana (contraction hierarchies, coordinates wanted). Building is not
-timed with the queries, only stated; pandana takes minutes for more than a million edges, an order
-along coordinates one, and both are left out there. Their tables are too slow to be taken whole in
-every round: ``PART`` of the sources are, and the time is per source.
+(nearfar's order), and pandana (contraction hierarchies, needs coordinates). Building is recorded
+but not timed with the queries; pandana takes minutes for more than a million edges, an order along
+coordinates one minute, and both are left out for such graphs. Their tables are too slow to be
+computed fully in every round: a ``PART`` of the sources is solved, and the time is per source.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["PART", "PEERS", "Clock", "build_peers", "installed", "measure_peers"
 
 PEERS = ("scipy", "routingkit_cch", "pyroutingkit", "pandana")
 PART = 50
-LARGEST = {"pandana": 1_000_000, "pyroutingkit": 1_000_000}  # edges
+LARGEST = {"pandana": 1_000_000, "pyroutingkit": 1_000_000}  # maximum number of edges by peer
 
 
 def installed(name: str) -> bool:
-    """Whether a peer is here."""
+    """Return whether a peer is installed."""
     return importlib.util.find_spec(name) is not None
 
 
@@ -38,11 +38,11 @@ class Clock:
         self.samples: dict[str, list[float]] = {}
 
     def add(self, name: str, seconds: float) -> None:
-        """Keep a sample that was measured elsewhere."""
+        """Store a sample that was measured elsewhere."""
         self.samples.setdefault(name, []).append(seconds)
 
     def time(self, name: str, work: Callable[[], Any], units: int = 1) -> Any:
-        """Run once and keep the time per unit."""
+        """Run once and store the time per unit."""
         began = time.perf_counter()
         result = work()
         self.add(name, (time.perf_counter() - began) / units)
@@ -50,14 +50,14 @@ class Clock:
 
 
 def build_peers(graph: Graph, prepared: Prepared, wanted: set[str]) -> dict[str, Any]:
-    """What the peers need, by name; ``"seconds"`` says how long each took to build.
+    """Return the inputs of the peers by name; ``"seconds"`` has the time of building each.
 
     Parameters
     ----------
     graph : Graph
-        With int32 weights.
+        Graph with int32 weights.
     prepared : Prepared
-        For its order.
+        Prepared graph with the order.
     wanted : set of str
     """
     made: dict[str, Any] = {"seconds": {}}
@@ -115,7 +115,7 @@ def build_peers(graph: Graph, prepared: Prepared, wanted: set[str]) -> dict[str,
 def measure_peers(
     clock: Clock, made: dict[str, Any], pairs: np.ndarray, sources: np.ndarray, targets: np.ndarray
 ) -> dict[str, Any]:
-    """One turn of each peer; per peer the pairs it was asked for and what it answered."""
+    """Run one turn of each peer; return per peer the requested pairs and their answers."""
     found: dict[str, Any] = {}
     few, part = pairs[:1000], sources[:PART]
     if "scipy" in made:
@@ -145,7 +145,7 @@ def measure_peers(
         query = routingkit_cch.CCHQuery(metric)
 
         def both(source: int, target: int) -> Any:
-            """Distance and path; a query holds one answer at a time."""
+            """Return distance and path; a query holds one answer at a time."""
             answer = query.run(source, target)
             _ = answer.arc_path
             return answer.distance

@@ -1,12 +1,12 @@
-"""Python threads that solve on one graph at once: ``python_threads.py -o FILE``.
+"""Measure Python threads that solve on one graph at the same time: ``python_threads.py -o FILE``.
 
 Each thread takes sources from one counter and solves with ``threads=1``; a sample is the wall time
-until all are solved, by 1, 2, 4, 8, ... Python threads in turns. Every distance array is compared
-with the one that a single thread found, some of which are proven. The small graph shows what a call
-costs besides its solve, which the interpreter's lock lets one thread at a time do.
+until all are solved, by 1, 2, 4, 8, ... Python threads in alternation. Every distance array is
+compared with that of a single thread, some of which are proven. The small graph shows the fixed
+cost of a call, during which the interpreter lock admits one thread at a time.
 
-As many processes as threads at most, each with one thread and a graph of its own, at once, show
-what the machine gives where nothing is shared.
+For comparison, the same number of processes, each with one thread and its own graph, run at the
+same time and share nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CASES: dict[str, tuple[tuple[str, dict[str, Any]], bool, int]] = {
 
 
 def solver(graph: nearfar.Graph, prepared: bool) -> Callable[[int], Any]:
-    """What a thread calls with a source."""
+    """Return the function that a thread calls with a source."""
     if prepared:
         made = nearfar.prepare(graph)
         return lambda source: nearfar.distances(made, [source], device="cpu", threads=1)[0]
@@ -52,7 +52,7 @@ def solver(graph: nearfar.Graph, prepared: bool) -> Callable[[int], Any]:
 
 
 def together(solve: Callable[[int], Any], sources: list[int], threads: int) -> list[Any]:
-    """What threads that start at once find from all sources."""
+    """Return the results of threads that start at the same time and share all sources."""
     found: list[Any] = [None] * len(sources)
     counter = itertools.count()
 
@@ -67,12 +67,12 @@ def together(solve: Callable[[int], Any], sources: list[int], threads: int) -> l
 
 
 def same(first: list[Any], found: list[Any]) -> bool:
-    """Whether two lists of rows are equal."""
+    """Return whether two lists of rows are equal."""
     return all(np.array_equal(one, other) for one, other in zip(first, found, strict=True))
 
 
 def processes(name: str, count: int) -> float:
-    """Median seconds of one thread, mean over processes that run at once."""
+    """Return median seconds of one thread, mean over processes that run at the same time."""
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"{i}.json" for i in range(count)]
         command = [sys.executable, __file__, "--cases", name, "--most", "1", "--no-processes", "-o"]
@@ -86,7 +86,7 @@ def processes(name: str, count: int) -> float:
 
 
 def measured(name: str, most: int) -> dict[str, Any]:
-    """One case by all numbers of threads."""
+    """Measure one case with all numbers of threads."""
     (family, size), prepared, solves = CASES[name]
     graph = nearfar.generate(family, **size)
     solve = solver(graph, prepared)
@@ -110,13 +110,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_output(parser)
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
-    parser.add_argument("--most", type=int, default=default_threads(), help="threads at most")
+    parser.add_argument(
+        "--most", type=int, default=default_threads(), help="maximum number of threads"
+    )
     parser.add_argument("--no-processes", action="store_true", help="threads alone")
     args = parser.parse_args()
     free = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     lock = getattr(sys, "_is_gil_enabled", lambda: True)()
     python = {"free_threaded": free, "interpreter_lock": lock}
-    # Rows of a Python with the lock and of one without stay side by side.
+    # Rows of a Python with the interpreter lock and of one without have different names.
     named = {name: name if lock else f"{name}, without the lock" for name in CASES}
     rows = Rows(args.output, [*CASES, *named.values()], by="what")
     for name in args.cases:
@@ -124,7 +126,7 @@ def main() -> int:
         if not args.no_processes:
             row["processes"] = args.most
             row["process_seconds"] = processes(name, args.most)
-            # Work done at once, over what one process would do in that time.
+            # Work of all processes over the work of one process in the same time.
             row["processes_times"] = args.most * row["median_seconds"]["1"] / row["process_seconds"]
             print(f"{name}: {args.most} processes {row['processes_times']:.2f} times one")
         rows.add(row)

@@ -1,17 +1,23 @@
-"""Cost surfaces over rasters and voxels beside scikit-image, dijkstra3d and xarray-spatial.
+"""Measure cost surfaces over rasters and voxels, compared with other packages.
 
     python benchmarks/raster.py -o benchmarks/results/raster.json [--parts volumes] [--large]
 
-One process; contenders take turns; every surface is proved outside the timed part, and peers'
-numbers are compared. ``surfaces``: 8 neighbours, float32, mean cost times length, from the middle
-(a maze: from a corner), beside our search on the explicit graph too. ``volumes``: 26 neighbours,
-integer costs in float32, cost of the entered voxel. ``forms``: other neighbourhoods, dtypes and
-slopes on one raster. ``links``: back-links, allocation and proof. ``cuda``: the same surfaces on a
-GPU: the search alone, from and to CuPy arrays, and from and to NumPy arrays. ``parts``: in
-memory for a half, a quarter and an eighth of the raster. ``--large`` takes 216 million pixels
-and 512^3 voxels without the peers, which need minutes, and wants 16 cores; ``--scale tiny`` shows
-whether it runs. ``memory``: the costs, and by how much a call raises the resident
-memory of a process at most; in ``cuda`` all arrays that the search has on the device.
+The packages are scikit-image, dijkstra3d and xarray-spatial. Contenders alternate in one process;
+every surface is proven outside the timed part, and peers' numbers are compared.
+
+- ``surfaces``: 8 neighbours, float32, mean cost times length, from the middle (a maze: from a
+  corner), also compared with nearfar's search on the explicit graph.
+- ``volumes``: 26 neighbours, integer costs in float32, cost of the entered voxel.
+- ``forms``: other neighbourhoods, dtypes and slopes on one raster.
+- ``links``: back-links, allocation and proof.
+- ``cuda``: the same surfaces on a GPU: the search without transfers, from and to CuPy arrays, and
+  from and to NumPy arrays.
+- ``parts``: in device memory for a half, a quarter and an eighth of the raster.
+- ``memory``: the costs, and the increase of a process's peak resident memory by a call; in ``cuda``
+  all arrays of the search on the device.
+
+``--large`` uses 216 million pixels and 512^3 voxels without the peers, which would take minutes,
+and needs 16 cores; ``--scale tiny`` tests the script.
 """
 
 from __future__ import annotations
@@ -39,13 +45,13 @@ LARGE = "--large" in sys.argv
 
 
 def threads() -> list[int]:
-    """One, two, four, ... up to the processors there are."""
+    """Return one, two, four, ... up to the number of processors."""
     cores = len(os.sched_getaffinity(0))
     return [k for k in (1, 2, 4, 8, 16, 32) if k <= cores]
 
 
 def smooth(rows: int, columns: int) -> np.ndarray:
-    """Costs from 1 to 21 that change over 64 cells."""
+    """Return costs from 1 to 21 that vary over 64 cells."""
     rng = np.random.default_rng(3)
     coarse = rng.random((rows // 64 + 2, columns // 64 + 2), dtype=np.float32)
     y, x = np.arange(rows, dtype=np.float32) / 64, np.arange(columns, dtype=np.float32) / 64
@@ -58,12 +64,12 @@ def smooth(rows: int, columns: int) -> np.ndarray:
 
 
 def random(rows: int, columns: int) -> np.ndarray:
-    """Costs that neighbours do not share, 0.05 to 1.05."""
+    """Return costs from 0.05 to 1.05, independent per cell."""
     return np.random.default_rng(1).random((rows, columns), dtype=np.float32) + np.float32(0.05)
 
 
 def obstacles(rows: int, columns: int) -> np.ndarray:
-    """Cost 1 with 35 % barriers, open around the middle."""
+    """Return cost 1 with 35 % barriers, open around the middle."""
     rng = np.random.default_rng(2)
     cost = np.where(rng.random((rows, columns)) < 0.35, np.inf, 1).astype(np.float32)
     cost[rows // 2 - 3 : rows // 2 + 3, columns // 2 - 3 : columns // 2 + 3] = 1
@@ -71,7 +77,7 @@ def obstacles(rows: int, columns: int) -> np.ndarray:
 
 
 def serpentine(rows: int, columns: int) -> np.ndarray:
-    """One corridor, a cell wide, that winds through all rows."""
+    """Return one corridor, a cell wide, that winds through all rows."""
     cost = np.full((rows, columns), np.inf, dtype=np.float32)
     cost[::2] = 1
     cost[1::4, -1] = 1
@@ -80,12 +86,12 @@ def serpentine(rows: int, columns: int) -> np.ndarray:
 
 
 def comb(rows: int, columns: int) -> np.ndarray:
-    """A maze of short corridors: turns every few cells."""
+    """Return a maze of short corridors with turns every few cells."""
     rng = np.random.default_rng(5)
     cost = np.full((rows, columns), np.inf, dtype=np.float32)
     cost[::2, ::2] = 1
     cost[0] = 1
-    up = rng.random((rows // 2, columns // 2)) < 0.5  # a tree: each cell opens to one before it
+    up = rng.random((rows // 2, columns // 2)) < 0.5  # a tree: each cell opens to an earlier one
     up[:, 0] = True
     ys, xs = np.nonzero(up)
     cost[2 * ys + 1, 2 * xs] = 1
@@ -108,17 +114,17 @@ MAZES = ("serpentine", "maze")
 
 
 def start(kind: str, cost: np.ndarray) -> tuple[int, ...]:
-    """A corner of a maze, the middle of all else."""
+    """Return a corner of a maze, or the middle of other rasters."""
     return (0, 0) if kind in MAZES else tuple(n // 2 for n in cost.shape)
 
 
 def size(scale: str) -> tuple[int, int]:
-    """Rows and columns."""
+    """Return the number of rows and columns."""
     return (192, 256) if scale == "tiny" else (12_000, 18_000) if LARGE else (1_000, 1_200)
 
 
 def about(raster: Raster, surface: Any) -> dict[str, Any]:
-    """Size and counters of a run."""
+    """Return size and counters of a run."""
     kept = ("tiles", "tile_visits", "sweeps", "heap_pops", "phases")
     return {
         "cells": raster.n_vertices,
@@ -128,7 +134,7 @@ def about(raster: Raster, surface: Any) -> dict[str, Any]:
 
 
 def near(a: Any, b: Any) -> bool:
-    """Whether two surfaces agree to single precision."""
+    """Return whether two surfaces agree to single precision."""
     a, b = (np.asarray(one, dtype=np.float64) for one in (a, b))
     a, b = (np.where(np.isnan(one), np.inf, one) for one in (a, b))
     both = np.isfinite(a)
@@ -136,7 +142,7 @@ def near(a: Any, b: Any) -> bool:
 
 
 def ours(raster: Raster, source: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
-    """Our engine, by number of threads."""
+    """Return nearfar's engine, by number of threads."""
     return {
         f"nearfar, threads: {k}": lambda k=k: cost_distance(raster, source, threads=k).distances
         for k in threads()
@@ -144,7 +150,7 @@ def ours(raster: Raster, source: tuple[int, ...]) -> dict[str, Callable[[], Any]
 
 
 def surfaces(scale: str) -> Rows:
-    """Two dimensions, every kind."""
+    """Measure every kind of surface in two dimensions."""
     for kind, make in KINDS.items():
         cost = make(*size(scale))
         source = start(kind, cost)
@@ -159,7 +165,7 @@ def surfaces(scale: str) -> Rows:
 
 
 def peers_of_surfaces(cost: np.ndarray, source: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
-    """scikit-image, xarray-spatial, and our search on the explicit graph."""
+    """Return calls of scikit-image, xarray-spatial, and nearfar's search on the explicit graph."""
     from nearfar.graph.graph import Graph
 
     found: dict[str, Callable[[], Any]] = {}
@@ -203,7 +209,7 @@ def peers_of_surfaces(cost: np.ndarray, source: tuple[int, ...]) -> dict[str, Ca
 
 
 def volumes(scale: str) -> Rows:
-    """Three dimensions, 26 neighbours."""
+    """Measure three dimensions with 26 neighbours."""
     n = 24 if scale == "tiny" else 512 if LARGE else 128
     cost = np.random.default_rng(4).integers(1, 256, (n, n, n)).astype(np.float32)
     blobs = np.repeat(np.repeat(np.repeat(cost[::8, ::8, ::8], 8, 0), 8, 1), 8, 2)
@@ -219,7 +225,7 @@ def volumes(scale: str) -> Rows:
 
 
 def peers_of_volumes(cost: np.ndarray) -> dict[str, Callable[[], Any]]:
-    """dijkstra3d, from the first voxel."""
+    """Return the call of dijkstra3d, from the first voxel."""
     try:
         import dijkstra3d
     except ImportError:
@@ -230,8 +236,8 @@ def peers_of_volumes(cost: np.ndarray) -> dict[str, Callable[[], Any]]:
 
 
 def memory(scale: str) -> Rows:
-    """Resident memory at the peak of a call, each in a process of its own."""
-    os.environ["MALLOC_MMAP_THRESHOLD_"] = "65536"  # freed arrays go back at once
+    """Measure resident memory at the peak of a call, each in a separate process."""
+    os.environ["MALLOC_MMAP_THRESHOLD_"] = "65536"  # freed arrays are returned at once
     side = 100 if scale == "tiny" else 1_500
     shapes = {"random": (side, side), "voxels": (max(side // 12, 16),) * 3}
     for kind, shape in shapes.items():
@@ -246,7 +252,7 @@ def memory(scale: str) -> Rows:
 
 
 def contenders_of(kind: str, shape: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
-    """Ours on one core, and the peers."""
+    """Return nearfar on one core, and the peers."""
     if kind == "voxels":
         cost = np.random.default_rng(4).integers(1, 256, shape).astype(np.float32)
         raster, source = Raster(cost, step="enter", lengths=False), (0, 0, 0)
@@ -260,8 +266,8 @@ def contenders_of(kind: str, shape: tuple[int, ...]) -> dict[str, Callable[[], A
 
 
 def bytes_at_peak(kind: str, shape: tuple[int, ...], name: str) -> int:
-    """The costs, and by how much one call raises this process's resident memory at most."""
-    contenders_of(kind, tuple(20 for _ in shape))[name]()  # what is imported or compiled first
+    """Return the bytes of the costs, and the increase of peak resident memory by one call."""
+    contenders_of(kind, tuple(20 for _ in shape))[name]()  # imports and compiles everything first
     run = contenders_of(kind, shape)[name]
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # resets the peak
@@ -272,13 +278,13 @@ def bytes_at_peak(kind: str, shape: tuple[int, ...], name: str) -> int:
 
 
 def _status(field: str) -> int:
-    """A size of this process, in bytes."""
+    """Return a size of this process, in bytes."""
     with open("/proc/self/status") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
 
 
 def forms(scale: str) -> Rows:
-    """Neighbourhoods, dtypes and slopes on random costs."""
+    """Measure neighbourhoods, dtypes and slopes on random costs."""
     cost = random(*size(scale))
     heights = landscape(*size(scale), seed=1)
     rasters = {
@@ -298,7 +304,7 @@ def forms(scale: str) -> Rows:
 
 
 def links(scale: str) -> Rows:
-    """What follows a search."""
+    """Measure back-links, allocation and proof after a search."""
     cost = smooth(*size(scale))
     raster = Raster(cost)
     rng = np.random.default_rng(6)
@@ -318,7 +324,7 @@ def links(scale: str) -> Rows:
 
 
 def cuda(scale: str) -> Rows:
-    """The surfaces, and a volume, on a GPU; proved, with the bits of the CPU."""
+    """Measure the surfaces and a volume on a GPU; proven, with the bits of the CPU."""
     here = runtime.available()
     if here is not True:
         print(here)
@@ -356,7 +362,7 @@ def cuda(scale: str) -> Rows:
 
 
 def parts(scale: str) -> Rows:
-    """Rasters on the host that are solved on a GPU by parts."""
+    """Measure rasters on the host that are solved on a GPU by parts."""
     here = runtime.available()
     if here is not True:
         print(here)
@@ -390,7 +396,7 @@ def parts(scale: str) -> Rows:
 
 
 def device_cases(scale: str) -> Iterator[tuple[str, Raster, tuple[int, ...]]]:
-    """Name, raster and source of what a GPU solves."""
+    """Yield name, raster and source of the rasters solved on a GPU."""
     for kind, make in KINDS.items():
         rows, columns = size(scale)
         sides = [8192] if kind == "obstacles" else [2048, 8192] if kind in MAZES else [rows]

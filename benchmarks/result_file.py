@@ -1,18 +1,18 @@
-"""Result files: what holds for every one, and how they are written, resumed and joined.
+"""Result files: their invariants, and functions that write, resume and join them.
 
-A file is one JSON object. Its rows lie in lists or mappings (``results``, ``rows``, ``graphs``,
-``parts``); over each row, in the row itself, its part or the file, stands the ``environment`` that
-it was measured in, whole or as a position in ``environments``. :func:`check` says what else holds;
-``docs/generators/tables.toml`` says what pages show of it.
+A file is one JSON object. Its rows are in lists or mappings (``results``, ``rows``, ``graphs``,
+``parts``). Every row has the ``environment`` in which it was measured, in the row itself, in its
+part or in the file, either whole or as a position in ``environments``. :func:`check` has the other
+invariants; ``docs/generators/tables.toml`` selects what pages show.
 
-:class:`Rows` writes after every row, so that a run that is cut keeps what it has. A later run of
-the same benchmark adds to the file: rows of a name that it measures replace the older ones, the
-others stay, each with the environment it was measured in. Rows of another GPU or processor are
-dropped, because a table compares them.
+:class:`Rows` writes after every row, so that an interrupted run keeps its results. A later run of
+the same benchmark adds to the file: its rows replace older ones of the same name, other rows are
+kept, each with the environment in which it was measured. Rows of another GPU or processor are
+dropped, because a table compares rows.
 
-``python benchmarks/result_file.py KEPT PART...`` puts files together that were written apart, as by
-runs on a machine that kept none of them: parts later on the command line count as measured later.
-Files of ``in_parts.py`` are joined part by part.
+``python benchmarks/result_file.py KEPT PART...`` joins files of separate runs, such as runs on
+machines without storage; parts later on the command line count as measured later. Files of
+``in_parts.py`` are joined part by part.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from nearfar.lab.bench.report import write_json
 __all__ = ["Rows", "add_output", "check", "joined", "write_result"]
 
 NAMES = ("graph", "what")  # keys by which files name their rows
-#: What every environment has, and of what type.
+#: Required fields of an environment, with their types.
 ENVIRONMENT: dict[str, Any] = {"date": str, "cpu": str, "cores": int, "system": str, "commit": str}
 ENVIRONMENT |= {"load_average": float | int, "memory_bytes": int, "versions": dict}
 VERDICTS = ("right", "proven", "same_answer")
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Give a parser ``-o FILE``, which is a path or None; a folder is refused with a sentence."""
+    """Add ``-o FILE`` to a parser, as a path or None; folders are refused with a message."""
 
     def file(text: str) -> Path:
         path = Path(text)
@@ -60,21 +60,21 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def check(document: Any) -> None:
-    """Check that a document is what a result file may be.
+    """Check that a document is a valid result file.
 
     Raises
     ------
     ValueError
-        With the path of the first thing that is wrong: an environment that lacks a field, a
-        measured row without one, a time that is no finite number, a median that is not that of
-        the samples beside it, or a verdict that is no truth value.
+        With the path of the first fault: an environment that lacks a field, a measured row without
+        one, a time that is not a finite number, a median that is not that of its samples, or a
+        verdict that is not a boolean.
     """
     for wrong in _wrong("", document, None, document.get("environments", [])):
         raise ValueError(wrong)
 
 
 def _wrong(path: str, value: Any, around: Any, listed: Sequence[Any]) -> Iterator[str]:
-    """What is wrong at a path and below it, in an environment."""
+    """Yield the faults at a path and below it, in an environment."""
     if isinstance(value, list):
         for place, one in enumerate(value):
             yield from _wrong(f"{path}/{place}", one, around, listed)
@@ -86,21 +86,21 @@ def _wrong(path: str, value: Any, around: Any, listed: Sequence[Any]) -> Iterato
         for key, one in value.items():
             if key.startswith("samples") or key.endswith("samples"):
                 if around is None:
-                    yield f"{path}/{key}: measured in no environment"
+                    yield f"{path}/{key}: no environment of the measurement"
                 yield from _wrong_samples(f"{path}/{key}", one)
                 median = key.replace("samples", "median")
                 if value.get(median) is not None and not _is_median(value[median], one):
                     yield f"{path}/{median}: not the median of the samples"
             elif key in VERDICTS and not isinstance(one, bool):
-                yield f"{path}/{key}: {one!r} is no truth value"
+                yield f"{path}/{key}: {one!r} is not a boolean"
             elif key not in ("environment", "environments"):
                 yield from _wrong(f"{path}/{key}", one, around, listed)
     elif isinstance(value, float) and not math.isfinite(value):
-        yield f"{path}: {value} is no finite number"
+        yield f"{path}: {value} is not a finite number"
 
 
 def _wrong_environment(path: str, around: Any) -> Iterator[str]:
-    """What an environment lacks."""
+    """Yield the missing fields of an environment."""
     for name, kind in ENVIRONMENT.items():
         if not isinstance(around.get(name), kind):
             yield f"{path}/{name}: {around.get(name)!r}"
@@ -113,24 +113,24 @@ def _wrong_environment(path: str, around: Any) -> Iterator[str]:
 
 
 def _wrong_samples(path: str, samples: Any) -> Iterator[str]:
-    """What is wrong with samples, which may lie in further lists and mappings."""
+    """Yield the faults of samples, which may be nested in lists and mappings."""
     if isinstance(samples, dict | list):
         pairs = samples.items() if isinstance(samples, dict) else enumerate(samples)
         for key, one in pairs:
             yield from _wrong_samples(f"{path}/{key}", one)
     elif not isinstance(samples, float | int) or not math.isfinite(samples) or samples < 0:
-        yield f"{path}: {samples!r} is no finite number of at least 0"
+        yield f"{path}: {samples!r} is not a finite number of at least 0"
 
 
 def _is_median(middle: Any, samples: Any) -> bool:
-    """Whether a number, or each of a mapping, is the median of the samples of the same name."""
+    """Return whether a number, or each of a mapping, is the median of the samples of its name."""
     if isinstance(middle, dict):
         return all(_is_median(one, samples[name]) for name, one in middle.items())
     return math.isclose(middle, statistics.median(samples), rel_tol=1e-3)
 
 
 def write_result(file: Path | None, document: dict[str, Any]) -> None:
-    """Check a document and write it; None writes nothing."""
+    """Check a document and write it; do nothing without a file."""
     check(document)
     if file is not None:
         write_json(file, document)
@@ -141,21 +141,21 @@ def _machine(around: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def _rows_on(machine: tuple[Any, Any], document: dict[str, Any], under: str) -> list[Any]:
-    """Rows of a document that were measured on a machine, each with its environment."""
+    """Return the rows of a document that were measured on a machine, each with its environment."""
     around = document.get("environment", {})
     found = [{"environment": around, **row} for row in document.get(under, [])]
     return [row for row in found if _machine(row["environment"]) == machine]
 
 
 class Rows:
-    """The rows of one result file.
+    """Rows of one result file.
 
     Parameters
     ----------
     file : Path or None
         None writes nothing.
     order : sequence of str
-        Names of rows in the order of the file; others follow as they come.
+        Names of rows in the order of the file; other rows follow in order of addition.
     by : str
         Key of a row's name.
     under : str
@@ -179,11 +179,11 @@ class Rows:
 
     @property
     def names(self) -> set[str]:
-        """Names of the rows that are there."""
+        """Names of the rows in the file."""
         return {row[self.by] for row in self.rows}
 
     def add(self, row: dict[str, Any], **more: Any) -> None:
-        """Put a row in the place of its name and write the file, with ``more`` beside the rows."""
+        """Add a row, replacing one of its name; write the file with ``more`` next to the rows."""
         rest = [old for old in self.rows if old[self.by] != row[self.by]]
         rows = [*rest, {"environment": environment(), **row}]
         places = {name: place for place, name in reversed([*enumerate(self._order)])}
@@ -192,10 +192,10 @@ class Rows:
 
 
 def joined(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """One document of several of the same benchmark; what is not a row is the last one's.
+    """Join several documents of the same benchmark; data other than rows come from the last one.
 
-    A row replaces what an earlier one of its name has, and leaves what only that has: of a graph
-    whose GPU and cores were measured apart both stay.
+    A row replaces the entries of an earlier one of its name and keeps the others, so that results
+    of a graph whose GPU and cores were measured separately are combined.
     """
     last = documents[-1]
     if "parts" in last:

@@ -1,11 +1,11 @@
-"""Rows by the workers of a Dask cluster, beside as many threads of one process.
+"""Compare rows by the workers of a Dask cluster with the same number of threads of one process.
 
 ``python benchmarks/scale_dask.py -o benchmarks/results/scale_dask.json`` starts a cluster of
 ``--workers`` processes with one thread each on this machine and writes the rows of one request to a
-Zarr folder, once with ``nearfar.distances(threads=...)`` and once with ``nearfar.scale.distances``,
-in turns. A sample is a whole call into an empty folder, with the cluster running and the graph
-read; efficiency is the time of the threads over that of the workers. ``client`` is processor time
-of the client. All samples are kept, and the rows of both are compared.
+Zarr folder, with ``nearfar.distances(threads=...)`` and with ``nearfar.scale.distances`` in
+alternation. A sample is a whole call into an empty folder, with the cluster running and the graph
+loaded; efficiency is the time of the threads over that of the workers. ``client`` is the processor
+time of the client. All samples are kept, and the rows of both are compared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from result_file import add_output, write_result
 
 
 def cases() -> Iterator[tuple[str, Graph, np.ndarray, str]]:
-    """Name, graph, sources, and the method, which is the same for both."""
+    """Yield name, graph, sources, and the method, which is the same for both."""
     roads = load("newyork")
     rng = np.random.default_rng(0)
     some = rng.choice(roads.n_vertices, 256, replace=False)
@@ -42,7 +42,7 @@ def cases() -> Iterator[tuple[str, Graph, np.ndarray, str]]:
 
 
 def timed(work: Callable[[Path], Any], folder: Path) -> tuple[float, float]:
-    """Seconds and processor seconds of this process, into an empty folder."""
+    """Return seconds, and processor seconds of this process, of a call into an empty folder."""
     out = folder / "rows.zarr"
     began, cpu = time.perf_counter(), time.process_time()
     work(out)
@@ -52,7 +52,7 @@ def timed(work: Callable[[Path], Any], folder: Path) -> tuple[float, float]:
 def measure(
     client: Any, case: tuple[str, Graph, np.ndarray, str], workers: int, rounds: int, folder: Path
 ) -> dict[str, Any]:
-    """Samples of threads and of workers, in turns."""
+    """Return samples of threads and of workers, in alternation."""
     name, graph, sources, method = case
     stats: dict[str, Any] = {}
     call: dict[str, Any] = {"method": method, "device": "cpu"}

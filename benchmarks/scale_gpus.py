@@ -1,19 +1,18 @@
-"""The scaling curve: many sources, and one, over one, two and more GPUs of one process.
+"""Measure the scaling of many sources, and of one, over several GPUs of one process.
 
 ``python benchmarks/scale_gpus.py -o benchmarks/results/scale_gpus.json`` measures 1, 2, 4, ... and
-all devices that there are: all pairs of soc-Slashdot0902 (weights 1..100) into device memory
-and as a reduction of each row, 8,192 sources of New York's roads into device memory, into host
-memory and reduced, 65,536 sources of the prepared roads reduced, betweenness of the social
-graph from 4,096 sources, and one source of Kronecker graphs that are partitioned over the devices,
-as large as they hold. A sample is one whole call,
-with the graph on the devices, from the call to the last row in its place; numbers of devices take
-turns within a round, and all samples are kept. Every number of devices has to give the same bits:
-a checksum of every row is compared, and sampled rows with single searches on the CPU. Betweenness,
-whose sums devices share, is compared to 12 digits, and with the CPU's. Every distance of a
-partitioned search is proven (``partitioned.py``, which says what a sample is there, and GTEPS).
-``--repeats`` calls again on all devices and compares each answer.
-``--blocks`` also tries other numbers of blocks per device. The file is written after every case;
-the other cases of it stay, each with its environment.
+all available devices: all pairs of soc-Slashdot0902 (weights 1..100) into device memory and as a
+reduction of each row; 8,192 sources of New York's roads into device memory, into host memory and
+reduced; 65,536 sources of the prepared roads reduced; betweenness of the social graph from 4,096
+sources; and one source of Kronecker graphs that are partitioned over the devices, as large as fits.
+A sample is one whole call, with the graph on the devices, until the last row is in place; numbers
+of devices alternate within a round, and all samples are kept. Every number of devices has to give
+the same bits: a checksum of every row is compared, and sampled rows with single searches on the
+CPU. Betweenness, whose sums are divided among devices, is compared to 12 digits, and with the
+CPU's. Every distance of a partitioned search is proven (``partitioned.py`` defines its samples and
+GTEPS). ``--repeats`` calls again on all devices and compares each answer. ``--blocks`` also tries
+other numbers of blocks per device. The file is written after every case; other cases are kept, each
+with its environment.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ from nearfar.system.devices import runtime
 from result_file import Rows, add_output
 
 SOURCES, MANY, SHARED = 8192, 65_536, 4096
-SOLVED = 2  # sources of a partitioned graph
-CHECKED = 4  # rows that are compared with searches on the CPU
+SOLVED = 2  # number of sources of a partitioned graph
+CHECKED = 4  # number of rows compared with searches on the CPU
 
 
 class Case:
-    """What is measured: distances of a graph from some sources.
+    """Measured case: distances of a graph from some sources.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ class Case:
     graph : Graph
     sources : int array or None
     **call
-        Of :func:`nearfar.distances`.
+        Arguments of :func:`nearfar.distances`.
     """
 
     def __init__(self, name: str, graph: Graph, sources: Any, **call: Any) -> None:
@@ -60,14 +59,14 @@ class Case:
         self.count = graph.n_vertices if sources is None else len(sources)
 
     def run(self, devices: list[int], each: int) -> Any:
-        """Solve on devices, with so many blocks per device, or as many as it takes for 0."""
+        """Solve on devices with a number of blocks per device; 0 chooses it."""
         block = -(-self.count // (each * len(devices))) if each else None
         how = {"device": "cuda", "devices": devices, "block": block}
         with runtime.on_device(devices[0]):
             return nearfar.distances(self.graph, self.sources, **how, **self.call)
 
     def right(self, found: Any) -> bool:
-        """Whether some rows are those of searches on the CPU."""
+        """Return whether some rows equal those of searches on the CPU."""
         at = np.random.default_rng(2).choice(self.count, CHECKED, replace=False)
         some = at if self.sources is None else self.sources[at]
         reduce = self.call.get("reduce")
@@ -76,36 +75,36 @@ class Case:
         return all(np.array_equal(taken(part, at), right) for part, right in pairs)
 
     def same(self, found: list[np.ndarray], truth: list[np.ndarray]) -> bool:
-        """Whether two numbers of devices gave the same."""
+        """Return whether two numbers of devices gave equal rows."""
         return all(np.array_equal(a, b) for a, b in zip(found, truth, strict=True))
 
 
 class Shares(Case):
-    """Betweenness from some sources, whose sums the devices share."""
+    """Betweenness from some sources, whose sums are divided among devices."""
 
     def run(self, devices: list[int], each: int) -> Any:
-        """Solve on devices; blocks are not for the caller to choose."""
+        """Solve on devices; the number of blocks cannot be chosen."""
         with runtime.on_device(devices[0]):
             return betweenness(self.graph, self.sources, device="cuda", devices=devices)
 
     def right(self, found: Any) -> bool:
-        """Whether sums are those of the CPU, added in another order."""
+        """Return whether sums agree with the CPU's, which are added in another order."""
         truth = betweenness(self.graph, self.sources, device="cpu")
         return bool(np.allclose(found, truth, rtol=1e-9, atol=0))
 
     def same(self, found: list[np.ndarray], truth: list[np.ndarray]) -> bool:
-        """Whether two numbers of devices gave nearly the same."""
+        """Return whether two numbers of devices gave nearly equal sums."""
         return bool(np.allclose(found[0], truth[0], rtol=1e-12, atol=0))
 
 
 def drawn(graph: Graph, count: int) -> np.ndarray:
-    """Sources that reach most of the graph, drawn once."""
+    """Return sources that reach most of the graph, drawn once."""
     reached = np.flatnonzero(nearfar.sssp(graph, graph.widest_vertex).reachable)
     return np.random.default_rng(0).choice(reached, count)
 
 
 def slashdot() -> Iterator[Case]:
-    """All pairs of a social graph."""
+    """Yield cases of all pairs of a social graph."""
     graph = snap("soc-Slashdot0902")
     how = {"method": "block_per_source"}
     yield Case("Slashdot, summary of each row", graph, None, reduce="summary", **how)
@@ -118,7 +117,7 @@ def new_york() -> Graph:
 
 
 def roads() -> Iterator[Case]:
-    """Many sources of a road network."""
+    """Yield cases of many sources of a road network."""
     graph = new_york()
     some, how = drawn(graph, SOURCES), {"method": "block_per_source_global"}
     yield Case("New York, summary of each row", graph, some, reduce="summary", **how)
@@ -127,7 +126,7 @@ def roads() -> Iterator[Case]:
 
 
 def host() -> Iterator[Case]:
-    """The same rows, fetched: the host's memory is what bounds them."""
+    """Yield the same rows in host memory, whose bandwidth limits them."""
     graph = new_york()
     some, how = drawn(graph, SOURCES), {"method": "block_per_source_global"}
     out = np.empty((SOURCES, graph.n_vertices), np.int32)
@@ -135,14 +134,14 @@ def host() -> Iterator[Case]:
 
 
 def prepared() -> Iterator[Case]:
-    """Very many sources of the same roads, prepared."""
+    """Yield very many sources of the same roads, prepared."""
     graph = new_york()
     some = drawn(graph, MANY)
     yield Case("New York prepared, mean of each row", nearfar.prepare(graph), some, reduce="mean")
 
 
 def measures() -> Iterator[Case]:
-    """Betweenness of a social graph."""
+    """Yield betweenness of a social graph."""
     graph = snap("soc-Slashdot0902").without_weights()
     yield Shares("Slashdot, betweenness", graph, np.arange(SHARED) * (graph.n_vertices // SHARED))
 
@@ -168,14 +167,14 @@ def parts_of(found: Any) -> tuple[Any, ...]:
 
 
 def taken(part: Any, at: np.ndarray) -> np.ndarray:
-    """Some rows on the host."""
+    """Return some rows in host memory."""
     if isinstance(part, np.ndarray):
         return part[at]
     return np.stack([runtime.download(part[int(row)]) for row in at])
 
 
 def digest(found: Any) -> list[np.ndarray]:
-    """A few numbers per row that tell other rows apart; of rows on the host one of 64."""
+    """Return a few numbers per row that detect different rows; on the host, of one row in 64."""
     if isinstance(found, tuple) or found.ndim == 1:
         return [np.asarray(part).copy() for part in parts_of(found)]
     on_device = runtime.is_device_array(found)
@@ -196,7 +195,7 @@ def finish() -> None:
 def measure(
     case: Case, counts: list[int], each: list[int], rounds: int, repeats: int
 ) -> dict[str, Any]:
-    """Samples of each number of devices and of blocks, in turns, after one of each to warm up."""
+    """Return samples of each number of devices and of blocks, in alternation after a warm-up."""
     print(case.name, flush=True)
     samples: dict[str, list[float]] = {}
     truth: list[np.ndarray] | None = None
@@ -233,7 +232,7 @@ def measure(
 
 
 def faster(samples: dict[str, list[float]]) -> dict[str, float]:
-    """By how much each number of devices is faster than one; empty where one cannot do it."""
+    """Return the speed-up of each number of devices over one, or nothing without one."""
     if "1" not in samples:
         return {}
     one = statistics.median(samples["1"])
@@ -241,7 +240,7 @@ def faster(samples: dict[str, list[float]]) -> dict[str, float]:
 
 
 def one_source(scale: int, counts: list[int], rounds: int, repeats: int) -> dict[str, Any]:
-    """Medians of some sources of a Kronecker graph on each number of devices that holds it."""
+    """Return medians of some sources of a Kronecker graph, by number of devices."""
     asked = argparse.Namespace(sources=SOLVED, rounds=rounds, delta=[1.0], profile=True, compared=0)
     found: dict[str, Any] = {"sources": 1, "rounds": rounds, "repeats": repeats, "wrong": 0}
     for name in ("samples", "gteps", "link", "does_not_fit"):
@@ -296,7 +295,7 @@ def main() -> int:
         del cases, case
         partitioned.free()
     if wrong:
-        print("a number of devices gave other rows", file=sys.stderr)
+        print("numbers of devices gave different rows", file=sys.stderr)
     return int(wrong > 0)
 
 

@@ -1,9 +1,9 @@
-"""Distances of a batch of small graphs in one tensor: ``small_graphs.py -o FILE``.
+"""Measure distances of a batch of small graphs in one tensor: ``small_graphs.py -o FILE``.
 
 256 molecule-like graphs (chains with branches and rings) of 10 to 50 and of 100 to 200 vertices.
-Compared on the same device: the usual batched Floyd-Warshall of whole-array operations (one minimum
-per vertex over all matrices; on a CPU for the small graphs alone), and on the CPU SciPy graph by
-graph. Rounds are interleaved; every answer is compared.
+Compared on the same device with the usual batched Floyd-Warshall of whole-array operations (one
+minimum per vertex over all matrices; on a CPU only for the smaller graphs), and on the CPU with
+SciPy graph by graph. Rounds are interleaved; every answer is compared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SIZES = ((10, 50), (100, 200))
 
 
 def molecule(size: int, rng: np.random.Generator) -> np.ndarray:
-    """A tree of short branches with a few rings, both directions of every edge."""
+    """Return a tree of short branches with a few rings, both directions of every edge."""
     later = np.arange(1, size)
     earlier = np.array([rng.integers(max(0, at - 3), at) for at in later])
     ring = rng.integers(0, size, size // 6)
@@ -40,7 +40,7 @@ def molecule(size: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def floyd_warshall(xp: Any, ends: Any, batch: Any, place: Any, width: int) -> Any:
-    """All matrices at once, one whole-array minimum per vertex."""
+    """Solve all matrices together, with one whole-array minimum per vertex."""
     made = xp.full((GRAPHS, width, width), FAR, dtype=np.int32)
     made[batch[ends[0]], place[ends[0]], place[ends[1]]] = 1
     made[batch, place, place] = 0
@@ -50,7 +50,7 @@ def floyd_warshall(xp: Any, ends: Any, batch: Any, place: Any, width: int) -> An
 
 
 def per_graph(ends: np.ndarray, batch: np.ndarray, place: np.ndarray, width: int) -> np.ndarray:
-    """SciPy, one graph after the other."""
+    """Solve one graph after the other with SciPy."""
     made = np.full((GRAPHS, width, width), FAR, dtype=np.int32)
     sizes = np.bincount(batch)
     first = np.cumsum(sizes) - sizes
@@ -66,7 +66,7 @@ def per_graph(ends: np.ndarray, batch: np.ndarray, place: np.ndarray, width: int
 
 
 def measured(device: str, least: int, most: int) -> dict[str, Any]:
-    """Every way on one device, for graphs of some sizes, in turns."""
+    """Measure every method on one device, for graphs of some sizes, in alternation."""
     rng = np.random.default_rng(19)
     sizes = rng.integers(least, most + 1, GRAPHS)
     first = np.cumsum(sizes) - sizes

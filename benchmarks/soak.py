@@ -1,21 +1,21 @@
-"""Random solves and rows over all variants, dtypes, options and doors, compared with an oracle.
+"""Run random solves over all variants, dtypes and interfaces, and compare with an oracle.
 
 ``python benchmarks/soak.py --seconds 3600 -o benchmarks/results/soak.json`` draws graphs from a
-seed (``soak_graphs.py``), asks every door of the package about them with random arguments
+seed (``soak_graphs.py``), calls every interface of the package with random arguments
 (``soak_solves.py``, ``soak_doors.py``: every variant of the device, batches, files, SciPy's and
-NetworkX's functions, the command line, prepared graphs), and compares with distances computed
-apart from the package (``soak_oracle.py``). The output keeps the counts by door, variant and dtype,
-one part per device; a run on the other device adds its part to the same file. Ctrl-C ends a run
-early and keeps its counts.
+NetworkX's functions, the command line, prepared graphs), and compares the answers with distances
+computed independently (``soak_oracle.py``). The output has the counts by interface ("door"),
+variant and dtype, one part per device; a run on the other device adds its part to the same file.
+Ctrl-C ends a run early and keeps its counts.
 
-One long run in parts: with ``--add`` a run goes on after the cases that the output names and adds
-its counts to the part, until ``--goal`` solves and rows are there; ``--merge A B ... -o C`` adds
-the parts of files made apart, with other seeds. ``runs`` in a part says when and where each ran.
+A long run can be divided: with ``--add`` a run continues after the cases in the output and adds its
+counts to the part, until ``--goal`` solves and rows are reached; ``--merge A B ... -o C`` adds the
+parts of files from runs with different seeds. ``runs`` in a part records time and place of each.
 
-Each process is started by this one and takes its share of the numbers of cases. One that dies or
-hangs counts as a wrong answer, and another goes on with the next case. A wrong answer leaves a
-file with the arrays of its graph and the call in words in ``--failures``, and the exit code is 1.
-``--case SEED:NUMBER`` runs one case again and shows what is wrong with it.
+Each worker process takes every n-th case. If it dies or hangs, that counts as a wrong answer, and a
+new process continues with the next case. For a wrong answer, a file with the arrays of the graph
+and a description of the call is written to ``--failures``, and the exit code is 1. ``--case
+SEED:NUMBER`` runs one case again and shows the fault.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from soak_doors import DOORS, folder
 from soak_graphs import Case
 from soak_trial import Soak, Trial
 
-QUIET = 300.0  # seconds without a word after which a process counts as hung
+QUIET = 300.0  # seconds without output after which a process counts as hung
 Emit = Callable[[dict[str, Any]], None]
 
 
@@ -55,31 +55,31 @@ Emit = Callable[[dict[str, Any]], None]
 
 
 def ending(error: BaseException, lines: int) -> str:
-    """The end of a traceback, with files below the checkout."""
+    """Return the end of a traceback, with files relative to the checkout."""
     text = "".join(traceback.format_exception(error)[-lines:])
     return text.replace(f"{Path(__file__).resolve().parents[1]}/", "")
 
 
 def wrong_with(trial: Trial) -> str | None:
-    """Make the call of a trial; what is wrong with it, or None."""
+    """Make the call of a trial and return its fault, or None."""
     try:
         found = trial.call()
-    except Exception as error:  # every error but the one that must come is a finding
+    except Exception as error:  # every error except an expected one is a fault
         if isinstance(error, trial.error + trial.refusals):
             return None
         if isinstance(error.__cause__, Declined):
-            return None  # a variant saw that it does not suit the graph, and says so
+            return None  # a variant declined the graph
         return ending(error, 3)
     if trial.error:
         return f"an answer instead of {' or '.join(e.__name__ for e in trial.error)}"
     try:
         return trial.judge(found)
-    except Exception as error:  # an answer of another kind
+    except Exception as error:  # the answer has another type
         return f"{str(found)[:500]}: {ending(error, 3)}"
 
 
 def trials(soak: Soak, without: list[str]) -> Iterator[tuple[str, Trial]]:
-    """All trials of a case with their doors; the oracle is held against another one at times."""
+    """Yield all trials of a case with their interfaces; sometimes the oracle is checked as well."""
     yield "oracle", Trial("heap search", lambda: _other_oracle(soak), _no_difference, 0, "oracle")
     for name, (door, share) in DOORS.items():
         if soak.chance(share) and name not in without:
@@ -88,7 +88,7 @@ def trials(soak: Soak, without: list[str]) -> Iterator[tuple[str, Trial]]:
 
 
 def _other_oracle(soak: Soak) -> str | None:
-    """Whether a row of the oracle differs from a textbook search, which is slower by far."""
+    """Return whether a row of the oracle differs from a much slower textbook search."""
     truth = soak.truth
     if soak.case.number % 20 or truth.edges.negative or soak.n > 400:
         return None
@@ -104,7 +104,7 @@ def _no_difference(found: Any) -> str | None:
 
 
 def run_case(case: Case, device: str, place: Path, without: list[str], emit: Emit) -> None:
-    """All trials of a case; what was counted and what was wrong goes to ``emit``."""
+    """Run all trials of a case; pass counts and faults to ``emit``."""
     soak = Soak(case, device, place, np.random.default_rng([case.seed, case.number, 2]))
     counts: Counter[str] = Counter()
     walk = trials(soak, without)
@@ -113,7 +113,7 @@ def run_case(case: Case, device: str, place: Path, without: list[str], emit: Emi
             door, trial = next(walk)
         except StopIteration:
             break
-        except Exception as error:  # a door failed outside of a call
+        except Exception as error:  # an interface failed outside of a call
             text = ending(error, 6)
             emit({"wrong": {"case": case.title, "call": "(between calls)", "found": text}})
             break
@@ -131,7 +131,7 @@ def run_case(case: Case, device: str, place: Path, without: list[str], emit: Emi
 
 
 def reproducer(case: Case, about: dict[str, Any], place: Path) -> Path:
-    """A file with the edges of a case as they were drawn, and what went wrong."""
+    """Write a file with the edges of a case as they were drawn, and the fault."""
     place.mkdir(parents=True, exist_ok=True)
     file = place / f"soak-{case.seed}-{case.number}-{len(list(place.iterdir()))}.npz"
     tails, heads, weights = case.drawn
@@ -147,7 +147,7 @@ def reproducer(case: Case, about: dict[str, Any], place: Path) -> Path:
 
 
 def work(given: argparse.Namespace, first: int, step: int, end: float, emit: Emit) -> None:
-    """Case after case until the time is over."""
+    """Run case after case until the time is over."""
     warnings.simplefilter("ignore")
     number = first
     with folder() as place:
@@ -163,14 +163,14 @@ def work(given: argparse.Namespace, first: int, step: int, end: float, emit: Emi
 
 @dataclass
 class Totals:
-    """What all processes counted."""
+    """Counts of all processes."""
 
     counts: Counter[str] = field(default_factory=Counter)
     cases: int = 0
     wrong: list[dict[str, Any]] = field(default_factory=list)
 
     def grouped(self, kind: str) -> dict[str, dict[str, int]]:
-        """Solves and rows by door, variant or dtype."""
+        """Return solves and rows by interface, variant or dtype."""
         found: dict[str, dict[str, int]] = {}
         for key, count in sorted(self.counts.items()):
             group, name, what = key.split("\t")
@@ -179,12 +179,12 @@ class Totals:
         return found
 
     def sum_of(self, what: str) -> int:
-        """All solves, or all rows."""
+        """Return the number of all solves, or of all rows."""
         return sum(door[what] for door in self.grouped("door").values())
 
 
 class Worker(threading.Thread):
-    """A process that works on every ``step``-th case, started again where it dies."""
+    """Process that runs every ``step``-th case, and is restarted if it dies."""
 
     def __init__(self, first: int, given: argparse.Namespace, end: float, totals: Totals) -> None:
         super().__init__(daemon=True)
@@ -193,7 +193,7 @@ class Worker(threading.Thread):
         self.heard = time.monotonic()
 
     def run(self) -> None:
-        """Start the process, and again after the case in which it died, until the time is over."""
+        """Run the process until the time is over; restart it after a case in which it died."""
         while (left := self.end - time.monotonic()) > 0:
             step = self.given.processes
             share = [f"{self.number}", f"{step}", f"{left}"]
@@ -208,13 +208,13 @@ class Worker(threading.Thread):
             reader = threading.Thread(target=self._keep_errors, args=(errors,), daemon=True)
             reader.start()
             for line in self.process.stdout:
-                if line.endswith("\n"):  # else it died as it wrote
+                if line.endswith("\n"):  # an incomplete line: the process died
                     self._take(json.loads(line))
             code = self.process.wait()
             reader.join()
             if code in (0, 130, -signal.SIGINT) or not self.end:
                 return
-            # The oracle's part of a case takes seconds, so silence is the package's.
+            # The oracle takes seconds per case, so a longer silence is a hang of the package.
             about = {"call": "(process)", "found": f"exit code {code}: {''.join(errors)[-2000:]}"}
             self._wrong({"case": f"{self.given.seed}:{self.number}", **about})
             self.number += step
@@ -241,14 +241,14 @@ class Worker(threading.Thread):
             print(f"  {reproducer(case, about, self.given.failures)}", flush=True)
 
     def watch(self) -> None:
-        """Kill the process if it hangs; run() counts that and goes on."""
+        """Kill the process if it hangs; run() counts that and restarts it."""
         running = self.process is not None and self.process.poll() is None
         if running and time.monotonic() - self.heard > QUIET:
             self.process.kill()
 
 
 def run(given: argparse.Namespace) -> dict[str, Any]:
-    """All processes until the time is over or Ctrl-C; the part of the output."""
+    """Run all processes until the time is over or Ctrl-C; return the part of the output."""
     totals = Totals()
     began = time.monotonic()
     started = environment()
@@ -274,18 +274,18 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
             if time.monotonic() - shown > 60:
                 shown = time.monotonic()
                 print(progress(totals, shown - began), flush=True)
-    except KeyboardInterrupt:  # which the processes got too
+    except KeyboardInterrupt:  # the processes received it as well
         interrupted = True
         _stop(workers)
     took = time.monotonic() - began
     with lock:
         found = part(given, totals, took, started, interrupted)
-    # Every case is begun once at most: the next run begins behind the last one of this.
+    # Every case is started at most once: the next run starts after the last one of this run.
     return {**found, "next": max((w.number for w in workers), default=first) + given.processes}
 
 
 def _stop(workers: list[Worker]) -> None:
-    """End the processes of a run, whose counts are kept."""
+    """End the processes of a run and keep their counts."""
     for worker in workers:
         worker.end = 0.0
         if worker.process is not None and worker.process.poll() is None:
@@ -298,7 +298,7 @@ _RUN = ("environment", "seed", "processes", "seconds", "interrupted", "graphs", 
 
 
 def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """The sum of two parts: counts are added, ``runs`` names both."""
+    """Return the sum of two parts: counts are added, ``runs`` lists both."""
     if not first:
         return {**second, "runs": second.get("runs") or [{key: second[key] for key in _RUN}]}
     one, other = (part if "runs" in part else merged({}, part) for part in (first, second))
@@ -328,7 +328,7 @@ def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 def progress(totals: Totals, seconds: float) -> str:
-    """A line about what was done so far."""
+    """Return a line about the progress so far."""
     return (
         f"{seconds:7.0f} s  {totals.cases:,} graphs  {totals.sum_of('solves'):,} solves  "
         f"{totals.sum_of('rows'):,} rows  {len(totals.wrong)} wrong"
@@ -342,7 +342,7 @@ def part(
     started: dict[str, Any],
     interrupted: bool,
 ) -> dict[str, Any]:
-    """What is kept of a run."""
+    """Return the stored result of a run."""
     by_variant, by_door = totals.grouped("variant"), totals.grouped("door")
     here = [v.id for v in variants(device=given.device)]
     return {
@@ -365,7 +365,7 @@ def part(
 
 
 def again(seed: int, number: int, device: str, without: list[str]) -> int:
-    """Run one case in this process and show what is wrong; the number of findings."""
+    """Run one case in this process and show its faults; return their number."""
     warnings.simplefilter("ignore")
     case = soak_graphs.make(seed, number)
     print(case.title)
@@ -389,23 +389,23 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--failures", type=Path, default=Path("soak-failures"))
     add_output(parser)
-    more = "go on behind the cases of the output's part and add to it"
+    more = "continue after the cases of the output's part and add to it"
     parser.add_argument("--add", action="store_true", help=more)
     parser.add_argument("--goal", type=int, metavar="COUNT",
-                        help="end when the part has so many solves and rows")  # fmt: skip
+                        help="end when the part has this many solves and rows")  # fmt: skip
     parser.add_argument("--without", nargs="*", choices=list(DOORS), default=[], metavar="DOOR",
-                        help="leave doors out")  # fmt: skip
+                        help="interfaces to leave out")  # fmt: skip
     more = "add up the parts of these files into the output; nothing runs"
     parser.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help=more)
     parser.add_argument("--case", metavar="SEED:NUMBER", help="run one case again")
     parser.add_argument("--worker", nargs=3, metavar=("FIRST", "STEP", "SECONDS"),
-                        help="as a process of a run")  # fmt: skip
+                        help="run as a worker process")  # fmt: skip
     return parser
 
 
 def main() -> int:
-    """The command line."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # in the background of a shell too
+    """Run the command line."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # also in the background of a shell
         signal.signal(number, signal.default_int_handler)
     parser = _parser()
     given = parser.parse_args()

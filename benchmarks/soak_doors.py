@@ -1,4 +1,4 @@
-"""Doors of the soak test beyond plain solves, and the table of all of them.
+"""Interfaces ("doors") of the soak test beyond plain solves, and the table of all of them.
 
 SciPy's and NetworkX's functions, files, the command line, prepared graphs, device arrays.
 """
@@ -55,7 +55,7 @@ from soak_trial import (
 
 
 def csgraph(soak: Soak) -> Iterator[Trial]:
-    """SciPy's functions: float64 rows, one matrix in several formats."""
+    """Yield trials of SciPy's functions: float64 rows, one matrix in several formats."""
     truth = soak.truth
     if truth.edges.huge or truth.edges.kind == np.float32 or soak.n > 400:
         return
@@ -76,7 +76,7 @@ def csgraph(soak: Soak) -> Iterator[Trial]:
             continue  # SciPy's warning
         anywhere = name == "shortest_path" and truth.edges.negative
         if anywhere and not soak.case.whole:
-            continue  # SciPy looks for a negative cycle anywhere; the oracle knows some sources
+            continue  # SciPy finds negative cycles anywhere; the oracle knows only some sources
         tree = soak.chance(0.3)
         want = np.where(truth.reached[mine], truth.values[mine], np.inf).astype(np.float64)
         yield Trial(
@@ -119,7 +119,7 @@ def _csgraph_judge(truth: Rows, rows: NDArray[np.int64], want: NDArray[Any], tre
 
 
 def networkx(soak: Soak) -> Iterator[Trial]:
-    """NetworkX's functions through the backend, from a graph of its own."""
+    """Yield trials of NetworkX's functions through the backend, from a separate graph."""
     import networkx as nx
 
     if "nearfar" not in nx.utils.backends.backends:
@@ -176,7 +176,7 @@ def _networkx_call(name: str, graph: Any, source: int) -> Callable[[], Any]:
 
 # ---- files and the command line -----------------------------------------------------------------
 
-# What keeps weights of a dtype exactly, from name and options of writing and reading.
+# Files that store weights exactly: name, options of writing and reading, dtypes, first number.
 FILES: list[tuple[str, dict[str, Any], dict[str, Any], str, int]] = [
     ("g.nfg", {}, {}, "any", 0),
     ("g.npz", {}, {}, "any", 0),
@@ -191,13 +191,13 @@ FILES: list[tuple[str, dict[str, Any], dict[str, Any], str, int]] = [
 
 
 def _can_write(name: str) -> bool:
-    """Whether the package that a file of that name needs is there."""
+    """Return whether the package that a file of that name needs is installed."""
     needed = {"zst": "zstandard", "parquet": "pyarrow", "zarr": "zarr"}.get(name.rpartition(".")[2])
     return needed is None or importlib.util.find_spec(needed) is not None
 
 
 def files(soak: Soak) -> Iterator[Trial]:
-    """A graph written to a file of some format and read again."""
+    """Yield trials of a graph written to a file and read again."""
     truth, graph = soak.truth, soak.graph
     if truth.edges.huge or not len(truth.edges.tails) or soak.n > 400:
         return
@@ -210,7 +210,7 @@ def files(soak: Soak) -> Iterator[Trial]:
     row = soak.row()
     source = int(truth.sources[row])
     if takes == "weighted" and not (truth.edges.tails == source).any():
-        return  # tables hold edges, and so no vertex without any
+        return  # tables list edges, so they lose isolated vertices
     exact = name.startswith(("g.nfg", "g.npz", "g.parquet"))
     values, reached = truth.values[row], truth.reached[row]
     path = soak.folder / name
@@ -218,7 +218,7 @@ def files(soak: Soak) -> Iterator[Trial]:
     def call() -> Any:
         write(graph, path, **writing)
         again = read(path, **reading)
-        # A name of the file: as it numbers vertices, from 0 or 1.
+        # The source's name in the file, which numbers vertices from 0 or 1.
         paths = nearfar.sssp(again, source + first, device=soak.device)
         return (
             [paths.distance_to(v + first) for v in np.flatnonzero(reached).tolist()],
@@ -234,7 +234,7 @@ def files(soak: Soak) -> Iterator[Trial]:
         if exact and dtype.itemsize < truth.edges.kind.itemsize:
             return f"dtype {dtype}"
         if truth.edges.kind == np.float32 and dtype != np.float32:
-            # A text has no dtype: sums are those of 64 bits.
+            # Text has no dtype: sums have 64 bits.
             right = np.allclose(got, want.astype(float), rtol=1e-5)
         else:
             right = got == want.tolist()
@@ -250,7 +250,7 @@ def files(soak: Soak) -> Iterator[Trial]:
 
 
 def row_files(soak: Soak) -> Iterator[Trial]:
-    """Rows written to a file block by block, and read from it; a file keeps the weights' dtype."""
+    """Yield trials of rows written block by block to a file, in the weights' dtype."""
     truth = soak.truth
     if truth.edges.huge or truth.cycle.any():
         return
@@ -285,7 +285,7 @@ def row_files(soak: Soak) -> Iterator[Trial]:
 
 
 def command_line(soak: Soak) -> Iterator[Trial]:
-    """The program, run in this process on a file."""
+    """Yield trials of the program, run in this process on a file."""
     truth = soak.truth
     if truth.edges.huge or soak.n > 200 or not len(truth.edges.tails):
         return
@@ -345,7 +345,7 @@ def command_line(soak: Soak) -> Iterator[Trial]:
 
 
 def program(*arguments: Any) -> tuple[int, str]:
-    """Exit code and what is printed."""
+    """Return the exit code and the printed output."""
     from nearfar.cli.main import main
 
     out, err = io.StringIO(), io.StringIO()
@@ -363,7 +363,7 @@ def program(*arguments: Any) -> tuple[int, str]:
 
 
 def prepared(soak: Soak) -> Iterator[Trial]:
-    """Every query of a prepared graph, and again after its weights changed and from a file."""
+    """Yield every query of a prepared graph, again after new weights, and from a file."""
     truth = soak.truth
     if soak.n > 400 or soak.graph.n_edges > 3000 or truth.edges.huge:
         return
@@ -412,7 +412,7 @@ def prepared(soak: Soak) -> Iterator[Trial]:
 
 
 def of_graph(graph: Graph) -> Edges:
-    """The edges of a graph in the order in which it holds them."""
+    """Return the edges of a graph in its own order."""
     weights = np.array(graph.effective_weights)
     if weights.dtype.kind == "i":
         weights = weights.astype(np.int64)
@@ -424,7 +424,7 @@ def of_graph(graph: Graph) -> Edges:
 
 
 def prepared_queries(soak: Soak, ready: Prepared, truth: Rows) -> Iterator[Trial]:
-    """One pair, many pairs, labels, a path, a row, rows, a table."""
+    """Yield one pair, many pairs, labels, a path, a row, rows, and a table."""
     least = lightest(truth.edges)
     rows = soak.some_rows()
     ends = soak.rng.integers(0, soak.n, len(rows))
@@ -478,7 +478,7 @@ def prepared_queries(soak: Soak, ready: Prepared, truth: Rows) -> Iterator[Trial
 
 
 def on_device(soak: Soak) -> Iterator[Trial]:
-    """A graph made of device arrays: answers stay there."""
+    """Yield trials of a graph built from device arrays, whose answers stay on the device."""
     if soak.device != "cuda" or not soak.graph.n_edges:
         return
     import cupy
@@ -491,7 +491,7 @@ def on_device(soak: Soak) -> Iterator[Trial]:
         yield distances_trial(soak, there, truth, "auto")
 
 
-#: Doors by name, each with the share of cases that go through it.
+#: Interfaces by name, each with the share of cases that use it.
 DOORS: dict[str, tuple[Callable[[Soak], Iterator[Trial]], float]] = {
     "sssp": (sssp, 1.0),
     "shortest_path": (shortest_path, 0.5),
@@ -514,6 +514,6 @@ DOORS: dict[str, tuple[Callable[[Soak], Iterator[Trial]], float]] = {
 
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
-    """A folder for the files of a process."""
+    """Return a folder for the files of a process."""
     with tempfile.TemporaryDirectory(prefix="nearfar-soak-") as made:
         yield Path(made)

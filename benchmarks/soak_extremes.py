@@ -1,10 +1,10 @@
-"""A door of the soak test for weights at the ends of their dtypes, compared with exact rationals.
+"""Soak test of weights at the limits of their dtypes, compared with exact rationals.
 
-Small graphs of its own, of four kinds: float sums beyond the range, negative integers at the ends
-of the dtype, cycles of floats whose sum is zero but for rounding, and prepared graphs that are
-loaded and then get new weights. Distances are computed here as fractions, without rounding; what an
-answer may differ by is the rounding of as many additions as there are vertices. Sums so near to the
-end of a dtype that rounding decides are not drawn.
+It uses separate small graphs of four kinds: float sums beyond the range, negative integers at the
+limits of the dtype, cycles of floats whose sum is zero except for rounding, and prepared graphs
+that are loaded and then get new weights. Distances are computed as fractions, without rounding; the
+tolerance of an answer is the rounding of as many additions as there are vertices. Sums so close to
+the limit of a dtype that rounding decides are not drawn.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from soak_oracle import host
 from soak_trial import Judge, Soak, Trial, words
 
 Errors = tuple[type[Exception], ...]
-MARGIN = Fraction(1, 100)  # of the greatest number: nearer sums are not drawn
+MARGIN = Fraction(1, 100)  # share of the greatest number; sums closer to it are not drawn
 
 
 @dataclass(frozen=True)
 class Small:
-    """A list of directed edges, and exact distances in it."""
+    """List of directed edges, and exact distances over them."""
 
     n: int
     tails: NDArray[np.int64]
     heads: NDArray[np.int64]
     weights: NDArray[Any]
-    updated: bool = False  # edges of a prepared graph got these weights
+    updated: bool = False  # the weights were set by an update of a prepared graph
 
     @property
     def kind(self) -> np.dtype[Any]:
@@ -52,17 +52,17 @@ class Small:
 
     @property
     def graph(self) -> Graph:
-        """The graph, from the list of edges."""
+        """Build the graph from the list of edges."""
         return Graph.from_edges(self.tails, self.heads, self.weights, n_vertices=self.n)
 
     @cached_property
     def exact(self) -> list[tuple[int, int, Fraction]]:
-        """Edges with their weights as fractions."""
+        """Return the edges with their weights as fractions."""
         ends = zip(self.tails.tolist(), self.heads.tolist(), self.weights.tolist(), strict=True)
         return [(u, v, Fraction(w)) for u, v, w in ends]
 
     def row(self, source: int) -> dict[int, Fraction] | None:
-        """Exact distances of what is reached; None where a negative cycle is."""
+        """Return exact distances of reached vertices; None if there is a negative cycle."""
         found = {source: Fraction(0)}
         for _ in range(self.n + 1):
             changed = False
@@ -75,36 +75,36 @@ class Small:
 
     @cached_property
     def rows(self) -> list[dict[int, Fraction] | None]:
-        """Of every source."""
+        """Return the rows of all sources."""
         return [self.row(source) for source in range(self.n)]
 
     @cached_property
     def slack(self) -> Fraction:
-        """What rounding may add up to in a distance of the weights' dtype; 0 for integers."""
+        """Return the rounding bound of a distance in the weights' dtype; 0 for integers."""
         if self.kind.kind != "f":
             return Fraction(0)
         most = max((abs(w) for _, _, w in self.exact), default=Fraction(0))
         info = np.finfo(self.kind)
         tiny = Fraction(float(info.smallest_subnormal))
         eps = Fraction(float(info.eps))
-        if self.updated:  # which keeps the steps: every weight has 24 bits or more
+        if self.updated:  # an update keeps the steps: every weight has at least 24 bits
             eps += Fraction(1, 2**24)
         return self.n * self.n * (most * eps + tiny)
 
     def fits(self, value: Fraction, dtype: np.dtype[Any]) -> bool:
-        """Whether a distance is in the range of a dtype, of which the greatest is 'unreached'."""
+        """Return whether a distance fits a dtype, whose greatest value means unreached."""
         if dtype.kind == "f":
             return abs(value) <= Fraction(float(np.finfo(dtype).max))
         return bool(int(np.iinfo(dtype).min) <= value < int(np.iinfo(dtype).max))
 
     @property
     def wide(self) -> np.dtype[Any]:
-        """The dtype of 64 bits of this kind."""
+        """Dtype of 64 bits of this kind."""
         return np.dtype("f8" if self.kind.kind == "f" else "i8")
 
     @property
     def ambiguous(self) -> bool:
-        """Whether rounding decides if a distance is in the range of the dtype."""
+        """Return whether rounding decides if a distance is in the range of the dtype."""
         if self.kind.kind != "f":
             return False
         top = Fraction(float(np.finfo(self.kind).max))
@@ -116,7 +116,7 @@ class Small:
 
 
 def _ends(rng: np.random.Generator, n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A path through all vertices, and a few edges besides."""
+    """Return a path through all vertices, and a few further edges."""
     more = int(rng.integers(0, 2 * n))
     order = rng.permutation(n)
     return (
@@ -126,22 +126,22 @@ def _ends(rng: np.random.Generator, n: int) -> tuple[NDArray[np.int64], NDArray[
 
 
 def _beyond(rng: np.random.Generator) -> Small:
-    """Float weights of which two or three leave the range."""
+    """Return float weights of which two or three sums leave the range."""
     n = int(rng.integers(2, 9))
     tails, heads = _ends(rng, n)
     dtype = np.dtype(str(rng.choice(["float32", "float64"])))
     share = rng.choice([1e-30, 0.1, 0.3, 0.45, 0.6, 0.9], len(tails))
     weights = (share * rng.uniform(0.9, 1.0, len(tails)) * float(np.finfo(dtype).max)).astype(dtype)
-    if dtype == np.float64 and rng.random() < 0.3:  # sums in which only the sign saves them
+    if dtype == np.float64 and rng.random() < 0.3:  # sums that fit only because of their signs
         weights[rng.random(len(weights)) < 0.3] *= 1e-3
     return Small(n, tails, heads, weights)
 
 
 def _at_the_limits(rng: np.random.Generator) -> Small:
-    """Integers of both signs at the ends of the dtype; an order of the vertices has few cycles."""
+    """Return integers of both signs at the limits of the dtype; a vertex order limits cycles."""
     n = int(rng.integers(2, 9))
     tails, heads = _ends(rng, n)
-    if rng.random() < 0.7:  # forward edges alone: no cycle
+    if rng.random() < 0.7:  # only forward edges: no cycle
         tails, heads = np.minimum(tails, heads), np.maximum(tails, heads)
         apart = tails != heads
         tails, heads = tails[apart], heads[apart]
@@ -153,7 +153,7 @@ def _at_the_limits(rng: np.random.Generator) -> Small:
 
 
 def _near_zero(rng: np.random.Generator) -> Small:
-    """A cycle of floats whose exact sum is zero, or an ulp of one of its weights off."""
+    """Return a cycle of floats whose exact sum is zero, or one ulp of a weight off."""
     n = int(rng.integers(2, 8))
     dtype = np.dtype(str(rng.choice(["float32", "float64"])))
     length = int(rng.integers(2, n + 1))
@@ -165,7 +165,7 @@ def _near_zero(rng: np.random.Generator) -> Small:
     at = int(rng.integers(0, length))
     if way < 2:
         weights[at] = np.nextafter(weights[at], dtype.type(np.inf if way else -np.inf))
-    elif way == 2:  # far below the ulp of the others
+    elif way == 2:  # far below the ulp of the other weights
         others = weights[:-1].sum()
         weights[-1] = -others
         tails, heads = np.append(tails, order[0]), np.append(heads, order[0])
@@ -182,7 +182,7 @@ def _near_zero(rng: np.random.Generator) -> Small:
 
 
 def _plain(rng: np.random.Generator) -> Small:
-    """Ordinary weights, for updates after loads."""
+    """Return ordinary weights, for updates after loads."""
     n = int(rng.integers(2, 12))
     tails, heads = _ends(rng, n)
     dtype = np.dtype(str(rng.choice(["int32", "int64", "float32", "float64"])))
@@ -196,7 +196,7 @@ KINDS = {"beyond": _beyond, "limits": _at_the_limits, "near zero": _near_zero, "
 
 
 def error_of(small: Small, asked: list[dict[int, Fraction] | None]) -> Errors:
-    """The error that must come in place of these rows or parts of rows."""
+    """Return the error that must be raised instead of these rows or parts of rows."""
     if any(row is None for row in asked):
         return (NegativeCycleError,)
     distances = [d for row in asked if row is not None for d in row.values()]
@@ -206,7 +206,7 @@ def error_of(small: Small, asked: list[dict[int, Fraction] | None]) -> Errors:
 
 
 def rows_judge(small: Small, asked: list[dict[int, Fraction] | None]) -> Judge:
-    """Compare rows with exact ones: what is reached, the dtype, and each value up to rounding."""
+    """Compare rows with exact ones: reached vertices, dtype, and values up to rounding."""
     every = [d for row in asked if row is not None for d in row.values()]
     narrow = all(small.fits(d, small.kind) for d in every)
 
@@ -243,7 +243,7 @@ def _one_value(small: Small, value: Fraction | None) -> Judge:
 
 
 def extremes(soak: Soak) -> Iterator[Trial]:
-    """Graphs at the ends of their dtypes, by searches, rows, pairs, paths and prepared graphs."""
+    """Yield trials at the limits of dtypes: searches, rows, pairs, paths, prepared graphs."""
     for name, make in KINDS.items():
         small = make(soak.rng)
         while small.ambiguous:
@@ -258,7 +258,7 @@ def _trial(small: Small, name: str, door: str, call: Callable[[], Any], judge: J
            rows: int, error: Errors, stats: dict[str, Any] | None = None) -> Trial:  # fmt: skip
     edges = words(door, kind=name, dtype=small.kind.name, n=small.n, tails=small.tails,
                   heads=small.heads, weights=small.weights)  # fmt: skip
-    # Sums of such weights may leave 64 bits on the way: then there is an error, never a number.
+    # Intermediate sums of such weights may exceed 64 bits: an error is expected, not a number.
     wide = small.kind == np.int64 and name.startswith("limits")
     refusals: Errors = (DistanceOverflowError, SolverError, VariantUnavailable) if wide else ()
     engine = door.rpartition(" by ")[2].split(" [")[0].partition(" from ")[0]  # without arguments
@@ -323,7 +323,7 @@ def _searches(soak: Soak, small: Small, name: str) -> Iterator[Trial]:
 
 
 def _of_prepared(soak: Soak, small: Small, name: str) -> Iterator[Trial]:
-    """Prepared, saved, loaded, with new weights: at each step the same answers."""
+    """Yield the same trials for a prepared, a saved, a loaded and a reweighted graph."""
     graph = small.graph
     cyclic = any(row is None for row in small.rows)
     if cyclic:
@@ -342,7 +342,7 @@ def _of_prepared(soak: Soak, small: Small, name: str) -> Iterator[Trial]:
     loaded = nearfar.load(path)
     yield from _queries(soak, ready, small, name)
     yield from _queries(soak, loaded, small, f"{name}, loaded")
-    # New weights after the load, in the order in which the graph holds its edges.
+    # New weights after the load, in the graph's order of edges.
     kept = np.array(loaded.effective_weights)
     at = np.unique(soak.rng.integers(0, len(kept), 1 + len(kept) // 3)) if len(kept) else []
     if not len(at) or name == "near zero":

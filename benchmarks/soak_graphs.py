@@ -1,7 +1,7 @@
-"""Random graphs of the soak test: shapes that have hurt solvers, in every dtype of weights.
+"""Random graphs of the soak test: shapes that have broken solvers, in every dtype of weights.
 
-A case is made from a seed and a number alone, so that it can be made again. Its edges are kept as
-drawn, for the oracle, beside the graph that the library made of them.
+A case depends only on a seed and a number, so that it can be repeated. Its edges are kept as drawn,
+for the oracle, in addition to the graph that the library built from them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from soak_oracle import Edges, Rows, rows_of
 
 Ends = tuple[NDArray[Any], NDArray[Any]]
 KINDS = ("int32", "int64", "float32", "float64", "unweighted")
-FEW = 6  # sources of a graph that is too large for all
+FEW = 6  # number of sources of a large graph
 
 
 @dataclass(frozen=True)
 class Case:
-    """A graph and what is known of it; ``drawn`` are the edges before any were turned around."""
+    """Graph with its known properties; ``drawn`` are the edges before any were reversed."""
 
     seed: int
     number: int
@@ -36,7 +36,7 @@ class Case:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph, from the list of edges."""
+        """Graph built from the list of edges."""
         tails, heads, weights = self.drawn
         return Graph.from_edges(
             tails, heads, weights, n_vertices=self.edges.n, directed=self.directed
@@ -44,7 +44,7 @@ class Case:
 
     @cached_property
     def sources(self) -> NDArray[np.int64]:
-        """Every vertex, or a few of a large graph."""
+        """Every vertex, or a few vertices of a large graph."""
         n = self.edges.n
         if n <= 400 and not (self.edges.huge and n > 60):
             return np.arange(n)
@@ -62,7 +62,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """In a few words."""
+        """Short description of the case."""
         way = "directed" if self.directed else "undirected"
         n, m = self.edges.n, len(self.drawn[0])
         return f"{self.seed}:{self.number} {self.shape}, {n} vertices, {m} {way} edges, {self.kind}"
@@ -117,7 +117,7 @@ def _complete(rng: np.random.Generator, n: int) -> Ends:
 
 
 def _layers(rng: np.random.Generator, n: int) -> Ends:
-    """Forward edges of up to a dozen steps; with quadratic weights every vertex improves often."""
+    """Return forward edges of up to a dozen layers; quadratic weights improve vertices often."""
     u = np.repeat(np.arange(n), 6)
     v = u + rng.integers(1, 12, len(u))
     return u[v < n], v[v < n]
@@ -174,14 +174,14 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], Ends]] = {
     "parallel": _parallel,
     "nothing": _nothing,
 }
-_LONG = ("path", "ring", "lollipop")  # of large ones the oracle takes one round per vertex
+_LONG = ("path", "ring", "lollipop")  # the oracle takes one round per vertex on these
 
 
 # ---- weights ------------------------------------------------------------------------------------
 
 
 def _whole(rng: np.random.Generator, m: int, ends: Ends, bits: int) -> NDArray[np.int64]:
-    """Whole weights from one of several distributions, of at most so many bits."""
+    """Return integer weights from one of several distributions, with a maximum number of bits."""
     way = rng.integers(0, 9)
     if way == 0:
         return np.zeros(m, dtype=np.int64)
@@ -195,7 +195,7 @@ def _whole(rng: np.random.Generator, m: int, ends: Ends, bits: int) -> NDArray[n
         return (ends[1] - ends[0]).astype(np.int64) ** 2
     if way == 5:
         return rng.integers(1, 256, m) * (rng.random(m) < 0.7)
-    if way == 6:  # sums that leave 32 bits, or 64
+    if way == 6:  # sums that exceed 32 or 64 bits
         return (2**bits - 1 - rng.integers(0, 2 ** (bits // 2), m)) >> int(rng.integers(0, 8))
     if way == 7:
         return rng.integers(0, 2 ** (bits - int(rng.integers(8, bits - 2))), m)
@@ -210,7 +210,7 @@ def _weights(
         return None
     dtype = np.dtype(kind)
     if negative:
-        # An offset per vertex leaves the sum of every cycle as it is; eighths add exactly.
+        # An offset per vertex changes no cycle's sum; eighths add exactly.
         offset = rng.integers(-40, 41, int(max(ends[0].max(), ends[1].max())) + 1 if m else 0)
         base = rng.integers(0, 60, m)
         if rng.random() < 0.3 and m:
@@ -234,7 +234,7 @@ def _weights(
 
 
 def make(seed: int, number: int) -> Case:
-    """The case of this number.
+    """Return the case of this number.
 
     Most graphs have 20 to 200 vertices and all of them as sources; some are tiny, some have
     thousands and a few sources.
@@ -254,7 +254,7 @@ def make(seed: int, number: int) -> Case:
     directed = negative or bool(rng.random() < 0.7)
     weights = _weights(rng, kind, ends, negative)
     tails, heads = (np.asarray(part, dtype=np.int64) for part in ends)
-    order = rng.permutation(n)  # so that no shape is walked in the order of its numbers
+    order = rng.permutation(n)  # so that vertex numbers do not follow the shape
     if rng.random() < 0.7:
         tails, heads = order[tails], order[heads]
     values: NDArray[Any] = np.ones(len(tails), dtype=np.int64) if weights is None else weights

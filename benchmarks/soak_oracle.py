@@ -1,9 +1,9 @@
-"""What the soak test compares with: distances by rounds over all edges, and judges of answers.
+"""Oracle of the soak test: distances by rounds over all edges, and checks of answers.
 
-Nothing here is shared with the library. Integers are added exactly: in 64 bits where no sum can
-come near them, else as Python's. Floats are added from the source outwards in their own dtype;
-for weights that are not negative rounding is monotone, so the least of these sums is the one
-number that every search gives. Negative float weights are drawn so that every sum is exact.
+No code is shared with the library. Integers are added exactly: in 64 bits if no sum can come close
+to their range, else as Python integers. Floats are added from the source outwards in their own
+dtype. For non-negative weights rounding is monotone, so the least of these sums is the number that
+every search gives. Negative float weights are drawn so that every sum is exact.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_FAR = 2**62  # stands for unreached in sums of 64 bits
+_FAR = 2**62  # value of unreached vertices in sums of 64 bits
 
 
 class TooLarge(Exception):
-    """A distance of the answer does not fit 64 bits."""
+    """Error for a distance of the answer that does not fit 64 bits."""
 
 
 @dataclass(frozen=True)
 class Edges:
-    """A list of edges as a solver walks them: an undirected one is there in both directions.
+    """List of edges as a solver sees them: undirected ones are in both directions.
 
     ``weights`` are int64 or the floats' own dtype; ``kind`` is the dtype of answers.
     """
@@ -44,7 +44,7 @@ class Edges:
 
     @cached_property
     def huge(self) -> bool:
-        """Whether sums may leave 64 bits."""
+        """Whether sums may exceed 64 bits."""
         if self.kind.kind == "f" or not len(self.weights):
             return False
         most = max(abs(int(self.weights.max())), abs(int(self.weights.min())))
@@ -55,8 +55,8 @@ class Edges:
 class Rows:
     """Exact distances from some sources.
 
-    ``values`` has shape ``(k, n)`` and is int64, a float dtype or Python numbers; ``reached`` says
-    where it counts; ``cycle`` which sources reach a negative cycle, and then their row is void.
+    ``values`` has shape ``(k, n)`` and is int64, a float dtype or Python numbers; ``reached`` marks
+    its valid entries; ``cycle`` marks sources that reach a negative cycle, whose rows are invalid.
     """
 
     edges: Edges
@@ -74,7 +74,7 @@ class Rows:
         columns: NDArray[np.int64] | None = None,
         wide: bool = False,
     ) -> NDArray[Any]:
-        """The array that an answer must be: within the limit, as far as the last target.
+        """Return the expected array: within the limit, up to the last target.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class Rows:
 def answer(
     values: NDArray[Any], reached: NDArray[np.bool_], kind: np.dtype[Any], wide: bool = False
 ) -> NDArray[Any]:
-    """Distances with what is unreached filled in, in the dtype of the weights or in 64 bits."""
+    """Return distances in the weights' dtype or in 64 bits, with unreached vertices filled in."""
     if kind.kind == "f":
         return np.where(reached, values, kind.type(np.inf)).astype(kind)
     dtype = np.dtype(np.int64) if wide else kind
@@ -113,7 +113,7 @@ def answer(
 
 
 def rows_of(edges: Edges, sources: NDArray[np.int64]) -> Rows:
-    """Distances from all sources at once: rounds over all edges until nothing improves.
+    """Return distances from all sources together: rounds over all edges until nothing improves.
 
     O(rounds x m x k), vectorised; with sums that may leave 64 bits by a heap of Python numbers.
     """
@@ -155,7 +155,7 @@ def _with_python_numbers(edges: Edges, sources: NDArray[np.int64]) -> Rows:
 
 
 def heap_search(edges: Edges, source: int) -> dict[int, Any]:
-    """A textbook search with a heap of Python's integers or NumPy's scalars, for weights from 0."""
+    """Return distances by a textbook heap search of Python or NumPy scalars, for weights from 0."""
     number = int if edges.kind.kind == "i" else edges.kind.type
     out: list[list[tuple[int, Any]]] = [[] for _ in range(edges.n)]
     ends = zip(edges.tails.tolist(), edges.heads.tolist(), edges.weights, strict=True)
@@ -180,12 +180,12 @@ def heap_search(edges: Edges, source: int) -> dict[int, Any]:
 
 
 def host(array: Any) -> Any:
-    """A NumPy array from a CuPy one."""
+    """Return a NumPy array of a CuPy one."""
     return array.get() if hasattr(array, "get") and not isinstance(array, dict) else array
 
 
 def differs(found: Any, want: NDArray[Any], dtype: bool = True, near: float = 0.0) -> str | None:
-    """What is different from the array that was wanted, beyond the relative difference ``near``."""
+    """Describe a difference from the expected array beyond the relative tolerance ``near``."""
     found = host(found)
     if not isinstance(found, np.ndarray):
         return f"a {type(found).__name__} instead of an array"
@@ -206,11 +206,11 @@ def differs(found: Any, want: NDArray[Any], dtype: bool = True, near: float = 0.
 def wrong_tree(
     truth: Rows, rows: NDArray[np.int64], found: Any, none: int = -1, near: float = 0.0
 ) -> str | None:
-    """What is wrong with predecessors: each a tight edge, the smallest, all leading to the source.
+    """Describe a fault of predecessors: each is tight, the smallest, and leads to the source.
 
-    Where an edge of a tree adds nothing the smallest need not be a tree: there only tightness and
-    the way to the source count, as where sums may differ by ``near``. ``found`` has one row for
-    each of ``rows``, which are whole rows.
+    If an edge of a tree adds nothing, the smallest predecessors need not form a tree: then only
+    tightness and the path to the source are checked, as for sums that may differ by ``near``.
+    ``found`` has one row for each of ``rows``, which are whole rows.
     """
     found = host(found)
     edges, values, reached = truth.edges, truth.values[rows], truth.reached[rows]
@@ -244,7 +244,7 @@ def wrong_tree(
         return "the predecessors are not a tree rooted at the source"
     idle = tight & (values[:, edges.tails] >= values[:, edges.heads])
     if edges.negative or idle.any() or near:
-        return None  # then it is the breadth-first tree over tight edges
+        return None  # then the answer is the breadth-first tree over tight edges
     least = np.full((k, n), n, dtype=np.int64)
     at_row, at_edge = np.nonzero(tight)
     np.minimum.at(least, (at_row, edges.heads[at_edge]), edges.tails[at_edge])
@@ -254,7 +254,7 @@ def wrong_tree(
 
 
 def lightest(edges: Edges) -> dict[tuple[int, int], Any]:
-    """The least weight of each pair of vertices that an edge joins, as numbers that add exactly."""
+    """Return the least weight per pair of adjacent vertices, as numbers that add exactly."""
     number = int if edges.kind.kind == "i" else edges.kind.type
     found: dict[tuple[int, int], Any] = {}
     ends = zip(edges.tails.tolist(), edges.heads.tolist(), edges.weights, strict=True)
@@ -266,7 +266,7 @@ def lightest(edges: Edges) -> dict[tuple[int, int], Any]:
 
 
 def length_of(weights: dict[tuple[int, int], Any], path: list[int]) -> Any:
-    """The sum along a path, from its first vertex on; None where an edge does not exist."""
+    """Return the sum along a path from its first vertex; None if an edge does not exist."""
     total = None
     for pair in pairwise(path):
         if pair not in weights:
@@ -276,7 +276,7 @@ def length_of(weights: dict[tuple[int, int], Any], path: list[int]) -> Any:
 
 
 def simple_paths(edges: Edges, source: int, target: int) -> list[Any]:
-    """Lengths of all paths that visit no vertex twice, ascending; for graphs of a few vertices."""
+    """Return lengths of all simple paths, ascending; for graphs of a few vertices."""
     weights = lightest(edges)
     lengths = []
     stack: list[tuple[int, Any, frozenset[int]]] = [(source, None, frozenset([source]))]

@@ -1,7 +1,7 @@
-"""Doors of the soak test for one source, paths, many sources, reductions and pairs.
+"""Interfaces of the soak test for one source, paths, many sources, reductions and pairs.
 
-A door is a generator of :class:`Trial`: it draws arguments at random, says what is to be called,
-and judges what came back by the oracle's rows.
+Each is a generator of :class:`Trial`: it draws random arguments, defines the call, and checks the
+answer against the oracle's rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from soak_trial import (
 
 
 def sssp_trial(soak: Soak, graph: Any, truth: Rows, row: int, method: str, **more: Any) -> Trial:
-    """One search with arguments drawn at random."""
+    """Return one search with random arguments."""
     stats: dict[str, Any] = {}
     given: dict[str, Any] = {"method": method, "device": soak.device, **more}
     if soak.device == "cpu":
@@ -43,7 +43,7 @@ def sssp_trial(soak: Soak, graph: Any, truth: Rows, row: int, method: str, **mor
     only = [row]
     near = rounding({"engine": method}, truth.edges) if method != "auto" else 0.0
     limit = soak.limit(only, apart=near > 0) if soak.chance(0.2) else None
-    # Where sums are rounded, vertices as far as the last target may be left out.
+    # With rounded sums, vertices at the distance of the last target may be missing.
     targets = soak.vertices() if soak.chance(0.25) and not near else None
     negative = truth.edges.negative
     tree = soak.chance(0.4) and not (negative and limit is not None)
@@ -78,7 +78,7 @@ def sssp_trial(soak: Soak, graph: Any, truth: Rows, row: int, method: str, **mor
 
 
 def sssp(soak: Soak) -> Iterator[Trial]:
-    """Every variant for one source that fits, some a few times."""
+    """Yield every suitable variant for one source, some of them several times."""
     graph = soak.graph
     for variant in soak.variants("sssp"):
         if variant.fits(graph, Request()) is not True or soak.chance(0.3):
@@ -91,7 +91,7 @@ def sssp(soak: Soak) -> Iterator[Trial]:
 
 
 def shortest_path(soak: Soak) -> Iterator[Trial]:
-    """One path: its edges exist and their sum is the distance."""
+    """Yield one path: its edges exist and their sum is the distance."""
     truth = soak.truth
     least = lightest(truth.edges)
     for _ in range(4):
@@ -99,7 +99,7 @@ def shortest_path(soak: Soak) -> Iterator[Trial]:
         source = int(truth.sources[row])
         error = cycles(truth, [row])
         if not error and not truth.reached[row, target]:
-            # All that is reached is in the answer then, and that may not fit.
+            # Then the answer contains all reached vertices, whose distances may not fit.
             large = (DistanceOverflowError,) if truth.edges.huge else ()
             error = (nearfar.UnreachableError, *large)
         far = truth.values[row, target]
@@ -122,9 +122,10 @@ def _path_call(soak: Soak, source: int, target: int, stats: dict[str, Any]) -> C
 
 
 def k_shortest(soak: Soak) -> Iterator[Trial]:
-    """Few vertices: the lengths of all simple paths. More: the first is shortest, all are paths.
+    """Yield the k shortest paths: small graphs against all simple paths, others by validity.
 
-    Sums of float32 weights are made in 64 bits here, and so are compared up to rounding.
+    On larger graphs the first path must be a shortest one and all must be paths. Sums of float32
+    weights are computed in 64 bits, and are therefore compared up to rounding.
     """
     truth = soak.truth
     if truth.edges.huge or truth.cycle.any() or soak.n > 200 or soak.device == "cuda":
@@ -170,7 +171,7 @@ def k_shortest(soak: Soak) -> Iterator[Trial]:
 
 
 def negative_cycle(soak: Soak) -> Iterator[Trial]:
-    """A cycle is found exactly where there is one, and its weights sum below zero."""
+    """Yield a search for a cycle, which must be found if there is one and have a negative sum."""
     truth = soak.truth
     if soak.n > 200 or truth.edges.huge or not truth.edges.negative:
         return
@@ -195,7 +196,7 @@ def negative_cycle(soak: Soak) -> Iterator[Trial]:
 
 
 def nearest(soak: Soak) -> Iterator[Trial]:
-    """The least of the rows of several sources."""
+    """Yield the minimum over the rows of several sources."""
     truth = soak.truth
     rows = np.unique(soak.some_rows(5))
     if truth.edges.huge:
@@ -240,9 +241,9 @@ def distances_trial(
     within: bool = False,
     **more: Any,
 ) -> Trial:
-    """Rows of some sources or of all, with arguments drawn at random.
+    """Return rows of some sources or of all, with random arguments.
 
-    Few where they are ``slow``; ``within`` a limit if the method needs one.
+    There are few rows if they are ``slow``; ``within`` is a limit if the method needs one.
     """
     every = soak.case.whole and soak.chance(0.25 if soak.device == "cpu" else 0.7)
     rows = np.arange(soak.n) if every else soak.some_rows()
@@ -256,7 +257,7 @@ def distances_trial(
         given["block"] = int(soak.one_of([1, 3, 17] if len(rows) <= 60 else [50, 170]))
     limit = soak.limit(rows, apart=True) if within or soak.chance(0.25) else None
     if within and limit is not None and limit >= unreached_value(graph.weight_dtype):
-        limit = None  # such a method is refused where distances take a wider dtype
+        limit = None  # such a method is refused if distances need a wider dtype
     if limit is not None:
         given["limit"] = limit
     elif within:
@@ -301,7 +302,8 @@ def distances_trial(
         return wrong_tree(truth, rows, before, near=near)
 
     sources = None if every else truth.sources[rows]
-    anywhere = np.arange(len(truth.sources))  # where Johnson's method refuses a negative cycle
+    # sources from which Johnson's method finds a negative cycle
+    anywhere = np.arange(len(truth.sources))
     shown = {k: v if k != "out" or isinstance(v, str) else v.dtype for k, v in given.items()}
     door = nearfar.all_pairs if every else nearfar.distances
     arguments = (graph,) if every else (graph, sources)
@@ -317,7 +319,7 @@ def distances_trial(
 
 
 def distances(soak: Soak) -> Iterator[Trial]:
-    """Every variant for batches, and a few for one source, run source by source."""
+    """Yield every variant for batches, and a few for one source, run source by source."""
     graph = soak.graph
     for problem in ("batch", "all_pairs"):
         for variant in soak.variants(problem):
@@ -331,7 +333,7 @@ def distances(soak: Soak) -> Iterator[Trial]:
                 if soak.case.whole and soak.n <= 400:
                     yield from all_pairs_of(soak, variant)
                 continue
-            # On a GPU the loops of papers launch several kernels per source and round.
+            # On a GPU the papers' loops launch several kernels per source and round.
             slow = soak.device == "cuda" and variant.cost is None
             for _ in range(1 if slow or soak.device == "cpu" else 6):
                 more = options_of(soak, variant)
@@ -346,7 +348,7 @@ def distances(soak: Soak) -> Iterator[Trial]:
 
 
 def all_pairs_of(soak: Soak, variant: Variant) -> Iterator[Trial]:
-    """All pairs by a variant that has nothing else."""
+    """Return all pairs by a variant that supports only all pairs."""
     truth = soak.truth
     rows = np.arange(soak.n)
     want, large = wanted(lambda: truth.expected(rows))
@@ -376,7 +378,7 @@ def all_pairs_of(soak: Soak, variant: Variant) -> Iterator[Trial]:
 
 
 def reduce(soak: Soak) -> Iterator[Trial]:
-    """One number per row, or the nearest few, computed here from the oracle's rows."""
+    """Yield one number per row, or the nearest few, compared with the oracle's rows."""
     truth = soak.truth
     if truth.edges.huge or truth.cycle.any():
         return
@@ -410,7 +412,7 @@ def reduce(soak: Soak) -> Iterator[Trial]:
     most = far.max(axis=1, initial=far.dtype.type(-(2**62)))
 
     def greatest(found: Any) -> str | None:
-        # Compared as numbers: a row may lack 64 bits or not need them.
+        # Compared as numbers, since rows may have 32 or 64 bits.
         found, some = host(found), reached.any(axis=1)
         none = np.inf if found.dtype.kind == "f" else np.iinfo(found.dtype).max
         if (found[~some] != none).any():
@@ -453,7 +455,7 @@ def reduce(soak: Soak) -> Iterator[Trial]:
 
 
 def pairs(soak: Soak) -> Iterator[Trial]:
-    """One distance per pair."""
+    """Yield one distance per pair."""
     truth = soak.truth
     rows, k = soak.some_rows(), 0
     ends = soak.rng.integers(0, soak.n, len(rows))

@@ -1,4 +1,4 @@
-"""A call of the soak test, what it must give, and what all doors draw their arguments from."""
+"""One call of the soak test with its expected result, and random arguments."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from soak_graphs import Case
 from soak_oracle import Edges, Rows, TooLarge, differs, length_of
 
 Judge = Callable[[Any], str | None]
-_PROGRAMS = 2  # combinations of options per variant on a GPU
+_PROGRAMS = 2  # maximum number of combinations of options per variant on a GPU
 
 
 @dataclass
 class Trial:
-    """One call and what it must give.
+    """One call and its expected result.
 
-    ``error`` names the exceptions of which one must come instead of an answer; ``rows`` is how many
-    rows of distances are compared; ``stats`` is filled by the call where it can be; ``refusals``
-    are errors that may come, since the package says beforehand what it cannot hold.
+    ``error`` names exceptions of which one must be raised instead of an answer; ``rows`` is the
+    number of compared rows of distances; ``stats`` is filled by the call if possible; ``refusals``
+    are errors that are also accepted, since the package refuses some requests beforehand.
     """
 
     words: str
@@ -42,7 +42,7 @@ class Trial:
 
 @dataclass
 class Soak:
-    """A case with what its doors share: random numbers, the device, a folder for files."""
+    """Case with data shared by its interfaces: random numbers, the device, a folder for files."""
 
     case: Case
     device: Any
@@ -51,44 +51,44 @@ class Soak:
 
     @property
     def graph(self) -> Graph:
-        """The graph of the case."""
+        """Graph of the case."""
         return self.case.graph
 
     @property
     def truth(self) -> Rows:
-        """The oracle's rows of it."""
+        """Rows of the oracle."""
         return self.case.truth
 
     @property
     def n(self) -> int:
-        """Vertices."""
+        """Number of vertices."""
         return self.case.edges.n
 
     def one_of(self, values: Any) -> Any:
-        """One of several things."""
+        """Return one of several values at random."""
         return values[int(self.rng.integers(0, len(values)))]
 
     def chance(self, share: float) -> bool:
-        """True in this share of all calls."""
+        """Return True with the given probability."""
         return bool(self.rng.random() < share)
 
     def row(self) -> int:
-        """The number of a row of the truth."""
+        """Return the number of a random row of the oracle."""
         return int(self.rng.integers(0, len(self.truth.sources)))
 
     def some_rows(self, most: int = 40) -> NDArray[np.int64]:
-        """Numbers of some rows, in any order, some of them twice; a GPU takes many at once."""
+        """Return numbers of random rows, unordered, with repetitions; many for a GPU."""
         if self.device == "cuda":
             most *= int(self.one_of([1, 1, 5]))
         k = int(self.rng.integers(1, most + 1))
         return self.rng.integers(0, len(self.truth.sources), k)
 
     def vertices(self, most: int = 6) -> NDArray[np.int64]:
-        """Some vertices."""
+        """Return random vertices."""
         return self.rng.integers(0, self.n, int(self.rng.integers(1, most + 1)))
 
     def limit(self, rows: Any, apart: bool = False) -> float | None:
-        """A limit that cuts some of these rows, or none; ``apart`` from sums of floats."""
+        """Return a limit that cuts some of these rows, or None; ``apart`` from sums of floats."""
         values = self.truth.values[rows][self.truth.reached[rows]]
         if not len(values) or self.truth.cycle[rows].any():
             return None
@@ -101,12 +101,12 @@ class Soak:
         return float(values[self.one_of(gaps) :][:2].mean()) if len(gaps) else None
 
     def variants(self, problem: str) -> list[Variant]:
-        """Those of this device; on a large graph none that looks at a matrix in every round."""
+        """Return the variants of this device, without matrices for large graphs."""
         found = variants(device=self.device, problem=problem)
         return found if self.n <= 400 else [v for v in found if "matrix" not in v.id]
 
     def threads(self) -> int:
-        """Workers."""
+        """Return a random number of workers."""
         return int(self.one_of([1, 1, 2, 3]))
 
 
@@ -114,14 +114,14 @@ class Soak:
 
 
 def cycles(truth: Rows, rows: Any) -> tuple[type[Exception], ...]:
-    """The error that must come where a source reaches a negative cycle."""
+    """Return the error that must be raised if a source reaches a negative cycle."""
     return (NegativeCycleError,) if truth.cycle[rows].any() else ()
 
 
 def wanted(
     make: Callable[[], NDArray[Any]],
 ) -> tuple[NDArray[Any] | None, tuple[type[Exception], ...]]:
-    """An array, or the error that stands for what does not fit 64 bits."""
+    """Return an array, or the error for a distance that does not fit 64 bits."""
     try:
         return make(), ()
     except TooLarge:
@@ -129,7 +129,7 @@ def wanted(
 
 
 def rounding(stats: dict[str, Any], edges: Edges) -> float:
-    """The relative difference that an answer may have: none for a search or for integers."""
+    """Return the allowed relative difference of an answer: none for a search or for integers."""
     engine = stats.get("engine")
     if edges.kind.kind == "i" or not engine:
         return 0.0
@@ -140,7 +140,7 @@ def rounding(stats: dict[str, Any], edges: Edges) -> float:
 def array_judge(
     want: NDArray[Any] | None, dtype: bool = True, near: Callable[[], float] = float
 ) -> Judge:
-    """Compare with an array, up to a relative difference that is known after the call."""
+    """Return a check against an array, up to a relative difference known after the call."""
 
     def judge(found: Any) -> str | None:
         assert want is not None
@@ -150,10 +150,10 @@ def array_judge(
 
 
 def options_of(soak: Soak, variant: Variant) -> dict[str, Any]:
-    """Random options of a variant: half of the time its defaults."""
+    """Return random options of a variant, in half of the calls its defaults."""
     if soak.chance(0.5):
         return {}
-    # A bucket far narrower than the weights is allowed, and takes as long as it is narrow.
+    # Buckets far narrower than the weights are allowed, but take proportionally longer.
     mean = max(float(soak.graph.mean_weight) if soak.graph.n_edges else 1.0, 1e-30)
     deltas = [None, mean / 16, mean / 2, mean, 3 * mean, 1000 * mean]
     known: dict[str, list[Any]] = {
@@ -191,17 +191,17 @@ def options_of(soak: Soak, variant: Variant) -> dict[str, Any]:
     names = [f.name for f in dataclasses.fields(variant.options) if f.name in known]
     if soak.device == "cpu":
         return {name: soak.one_of(known[name]) for name in names if soak.chance(0.6)}
-    # Most combinations are programs of their own, which take seconds to compile: a few of each.
+    # Most combinations are separate programs that take seconds to compile, so there are few.
     few = int(soak.one_of(range(_PROGRAMS)))
     rng = np.random.default_rng([few, *variant.id.encode()])
     picked = {name: known[name][int(rng.integers(len(known[name])))] for name in names}
-    if "delta" in picked:  # a number that goes to the kernels as an argument
+    if "delta" in picked:  # an argument of the kernels, which needs no compilation
         picked["delta"] = soak.one_of(deltas)
     return {name: picked[name] for name in names if rng.random() < 0.6}
 
 
 def words(door: str, **given: Any) -> str:
-    """A call in words."""
+    """Return a call as text."""
     shown = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in given.items()}
     return f"{door}({', '.join(f'{k}={v!r}' for k, v in shown.items())})"
 
@@ -209,7 +209,7 @@ def words(door: str, **given: Any) -> str:
 def path_judge(
     least: dict[Any, Any], source: int, target: int, far: Any, near: float = 0.0
 ) -> Judge:
-    """Compare a path's own length and the one that came with it, up to a relative difference."""
+    """Return a check of a path's own and stated length, up to a relative difference."""
 
     def alike(length: Any) -> bool:
         return bool(np.isclose(length, far, rtol=near, atol=0) if near else length == far)

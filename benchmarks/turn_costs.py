@@ -1,11 +1,11 @@
-"""Turn costs: what preparing a road map with turns takes, and queries beside searches.
+"""Measure turn costs: preparing a road map with turns, and queries compared with searches.
 
-``python benchmarks/turn_costs.py USA-road-d.NY.gr.xz -o benchmarks/results/turn_costs.json`` takes
+``python benchmarks/turn_costs.py USA-road-d.NY.gr.xz -o benchmarks/results/turn_costs.json`` uses
 New York's roads and gives every turn a cost drawn once: 0 to 3,000, u-turns 20,000, and one turn in
 fifty at a vertex of more than two edges is forbidden. It measures, with one worker, preparing
 without and with turns, in the order by groups and in that of the original vertices; memory; new
-weights; pairs, by walking and by a search that stops at its target; and a table. Contenders take
-turns within a round; answers are compared with searches outside the timed part.
+weights; pairs, by walking and by a search that stops at its target; and a table. Contenders
+alternate within a round; answers are compared with searches outside the timed part.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAIRS, SEARCHED, TABLE = 10_000, 20, 500
 
 
 def with_drawn_turns(graph: Graph, seed: int = 1) -> TurnGraph:
-    """Costs of all turns, and one in fifty forbidden where the vertex has more than two edges."""
+    """Return costs of all turns; one in fifty is forbidden at vertices of more than two edges."""
     rng = np.random.default_rng(seed)
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
     degrees = graph.degrees.astype(np.int64)[heads]
@@ -46,7 +46,7 @@ def with_drawn_turns(graph: Graph, seed: int = 1) -> TurnGraph:
 
 
 def seconds(run: Any) -> tuple[float, Any]:
-    """How long it takes once, and what it returns."""
+    """Run once; return the seconds and the result."""
     began = time.perf_counter()
     found = run()
     return time.perf_counter() - began, found
@@ -56,7 +56,9 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("graph", help="road map, such as USA-road-d.NY.gr.xz")
-    parser.add_argument("--orders", action="store_true", help="the order of vertices too")
+    parser.add_argument(
+        "--orders", action="store_true", help="also measure the order of the original vertices"
+    )
     parser.add_argument("--rounds", type=int, default=5)
     add_output(parser)
     args = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Contenders that take turns, and the row that their samples make."""
+"""Alternate contenders and summarise their samples in a row."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ def take_turns(
     same: Callable[[Any, Any], bool],
     patience: float = float("inf"),
 ) -> dict[str, list[float]]:
-    """Seconds of every round; answers are compared outside the timed part.
+    """Return seconds of every round; answers are compared outside the timed part.
 
-    The first round warms up. A contender that takes longer than ``patience`` seconds has no more
-    than one round, and its first counts; one that has taken three times as long in all has no
-    further one.
+    The first round warms up and does not count unless it is the only one. A contender stops after a
+    round of more than ``patience`` seconds, or after three times that in total.
     """
     samples: dict[str, list[float]] = {name: [] for name in contenders}
     first: Any = None
@@ -38,12 +37,12 @@ def take_turns(
                 continue
             first = answer if first is None else first
             if not same(first, answer):
-                raise SystemExit(f"{name} gave another answer")
+                raise SystemExit(f"{name} gave a different answer")
     return {name: times[1:] or times for name, times in samples.items()}
 
 
 def line(what: str, base: str, samples: dict[str, list[float]], **more: Any) -> dict[str, Any]:
-    """One result: medians, least times, how many times the base each takes, samples."""
+    """Return one result: medians, least times, ratios to the base, samples."""
     medians = {name: statistics.median(times) for name, times in samples.items()}
     ratios = {name: value / medians[base] for name, value in medians.items() if name != base}
     text = ", ".join(

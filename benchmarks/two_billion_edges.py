@@ -1,12 +1,11 @@
-"""More than 2^31 edges on one GPU: memory stated beforehand, solved, proven on the device.
+"""Solve more than 2^31 edges on one GPU: memory predicted, solved, proven on the device.
 
 ``python benchmarks/two_billion_edges.py -o benchmarks/results/two_billion_edges.json`` draws a
 random graph with CuPy (11 million vertices of 200 out-edges, weights 1 to 100: positions need 64
-bits), states what the solve will take, shows that a pool too small for it is refused before
-anything is allocated, solves by ``near_far@cuda`` and ``breadth_first@cuda``, and proves both
-answers from the drawn arrays alone: no edge can still be relaxed, and every vertex reached has a
-tight edge leading to it (weights are positive, so tight edges cannot run in a circle). Needs 60 GB
-on the device and 50 GB of host memory.
+bits), predicts the memory of the solve, shows that a pool too small for it is refused before any
+allocation, solves by ``near_far@cuda`` and ``breadth_first@cuda``, and proves both answers from the
+drawn arrays only: no edge can be relaxed, and a tight edge leads to every reached vertex (weights
+are positive, so tight edges form no cycle). Needs 60 GB on the device and 50 GB of host memory.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ GIB = 2**30
 
 
 def draw(vertices: int, degree: int) -> tuple[Any, Any, Any]:
-    """Row bounds (int64), indices (int32) and weights (int32) on the device."""
+    """Return row bounds (int64), indices (int32) and weights (int32) on the device."""
     cupy, m = runtime.cupy(), vertices * degree
     cupy.random.seed(1)
     indices, weights = cupy.empty(m, dtype=cupy.int32), cupy.empty(m, dtype=cupy.int32)
@@ -46,7 +45,7 @@ def draw(vertices: int, degree: int) -> tuple[Any, Any, Any]:
 
 
 def prove(distances: Any, source: int, degree: int, indices: Any, weights: Any | None) -> bool:
-    """Whether these are the distances, by the drawn arrays; in chunks on the device."""
+    """Return whether these are the distances, by the drawn arrays; in chunks on the device."""
     cupy, n = runtime.cupy(), len(distances)
     never = np.iinfo(np.int32).max
     tight = cupy.zeros(n, dtype=cupy.bool_)
@@ -67,7 +66,7 @@ def prove(distances: Any, source: int, degree: int, indices: Any, weights: Any |
 
 
 def refused(graph: Graph, needed: int) -> dict[str, Any]:
-    """That a pool of half the size is refused with its numbers, and nothing is allocated for it."""
+    """Check that a pool of half the size is refused with its numbers before any allocation."""
     pool = runtime.cupy().get_default_memory_pool()
     pool.free_all_blocks()
     used = pool.used_bytes()
@@ -89,7 +88,7 @@ def refused(graph: Graph, needed: int) -> dict[str, Any]:
 def solve(
     graph: Graph, method: str, degree: int, indices: Any, weights: Any | None, rounds: int
 ) -> dict[str, Any]:
-    """State, solve, prove."""
+    """Predict the memory, solve, and prove."""
     pool = runtime.cupy().get_default_memory_pool()
     pool.free_all_blocks()
     before = pool.used_bytes()
@@ -122,7 +121,7 @@ def solve(
 
 
 def main() -> int:
-    """Draw, refuse, solve twice, write."""
+    """Draw, check the refusal, solve twice, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--vertices", type=int, default=11_000_000)
     parser.add_argument("--degree", type=int, default=200)

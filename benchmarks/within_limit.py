@@ -1,14 +1,14 @@
-"""What lies within a limit of each vertex: bounded searches, rows, pandana, igraph and SciPy.
+"""Measure searches within a limit: bounded searches, rows, pandana, igraph and SciPy.
 
     python benchmarks/within_limit.py -o benchmarks/results/within_limit.json [--parts catchment]
 
-One process; contenders take turns; every answer is compared. ``catchment`` counts what lies within
-five minutes of every vertex of New York (float minutes), on a GPU too where there is one, beside
-pandana where it is installed; ``reach`` gives the time
-per source from limits that reach nothing to 10^5 vertices; ``harmonic`` compares sums within a
-limit with igraph's; ``csgraph`` compares dense rows with SciPy's on one thread, on roads, on the
-nearest neighbours of points and on a social network; ``nearest`` one search from many places with
-SciPy's; ``reach_expected`` the times that ``auto`` expects. ``--scale tiny`` shows whether it runs.
+Contenders alternate in one process, and every answer is compared. ``catchment`` counts the vertices
+within five minutes of every vertex of New York (float minutes), also on a GPU and by pandana if
+available; ``reach`` gives the time per source for limits that reach from no vertex to 10^5
+vertices; ``harmonic`` compares sums within a limit with igraph's; ``csgraph`` compares dense rows
+with SciPy's on one thread, on roads, on the nearest neighbours of points and on a social network;
+``nearest`` compares one search from many places with SciPy's; ``reach_expected`` compares with the
+times that ``auto`` predicts. ``--scale tiny`` tests the script.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from turns import line, take_turns
 
 ROUNDS = 3
 SOCIAL = "snap-johnson/loc-brightkite.txt.xz"
-REACHES = (0, 10, 100, 1000, 10_000)  # vertices, of the limits for dense rows
-PER_MINUTE = 2670.0  # units of length per minute: 182 vertices lie within five
+REACHES = (0, 10, 100, 1000, 10_000)  # numbers of vertices within the limits for dense rows
+PER_MINUTE = 2670.0  # units of length per minute; 182 vertices are within five minutes
 LIMITS = (1e-6, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0)
 
 
 def streets(scale: str) -> Graph | None:
-    """New York in minutes, or a generated network for the tiny scale."""
+    """Return New York in minutes, or a generated network for the tiny scale."""
     if scale == "tiny":
         graph = nearfar.generate("road_like", vertices=2000, seed=1)
         return graph.with_weights(graph.weights / (graph.mean_weight * 3))
@@ -50,13 +50,13 @@ def streets(scale: str) -> Graph | None:
 
 
 def thread_counts() -> list[int]:
-    """One, two, four, ... up to the processors there are."""
+    """Return one, two, four, ... up to the number of processors."""
     cores = len(os.sched_getaffinity(0))
     return [k for k in (1, 2, 4, 8, 16, 32) if k <= cores]
 
 
 def catchment(scale: str) -> Rows:
-    """Count what lies within five minutes of every vertex."""
+    """Count the vertices within five minutes of every vertex."""
     graph = streets(scale)
     if graph is None:
         return
@@ -97,14 +97,14 @@ def catchment(scale: str) -> Rows:
 
 
 def processor_seconds(run: Any) -> float:
-    """What all threads of a run take together, whatever else runs on the machine."""
+    """Return the processor seconds of all threads of a run."""
     began = time.process_time()
     run()
     return time.process_time() - began
 
 
 def of_pandana(graph: Graph) -> Any:
-    """Pandana's aggregation over the same network; its threads are OpenMP's."""
+    """Return pandana's aggregation over the same network; its threads are OpenMP's."""
     import pandana
     import pandas
 
@@ -123,9 +123,9 @@ def of_pandana(graph: Graph) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether counts agree; pandana rounds weights to thousandths, which moves some vertices."""
+    """Return whether counts agree; pandana rounds weights, which moves some vertices."""
     one, other = np.asarray(one, float), np.asarray(other, float)
-    if len(one) != len(other):  # rows of some sources, and without the source itself
+    if len(one) != len(other):  # rows of some sources, without the source
         few = min(len(one), len(other))
         shorter, longer = (one, other) if len(one) == few else (other, one)
         return bool((shorter + 1 == longer[:few]).all())
@@ -133,7 +133,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def reach(scale: str) -> Rows:
-    """Time per source, on one thread, from limits that reach nothing to most of the graph."""
+    """Measure time per source on one thread, for limits from none to most of the graph."""
     graph = streets(scale)
     if graph is None:
         return
@@ -161,7 +161,7 @@ def reach(scale: str) -> Rows:
 
 
 def harmonic(scale: str) -> Rows:
-    """Sums of 1 / distance within a limit, beside igraph's, on one thread."""
+    """Compare sums of 1 / distance within a limit with igraph's, on one thread."""
     import igraph
 
     graph = streets(scale)
@@ -181,14 +181,14 @@ def harmonic(scale: str) -> Rows:
                 some.tolist(), mode="out", cutoff=limit, weights=weights, normalized=False
             ),
         }
-        # igraph leaves out some vertices at the limit itself.
+        # igraph omits some vertices exactly at the limit.
         close = functools.partial(np.allclose, rtol=1e-3)
         samples = take_turns(contenders, ROUNDS, close, patience=5)
         yield line(f"harmonic of 200 within {limit:g}", "nearfar", samples, limit=limit)
 
 
 def matrices(scale: str) -> dict[str, Any]:
-    """Roads, the eight nearest neighbours of points in space, and a social network."""
+    """Return roads, the eight nearest neighbours of points in space, and a social network."""
     import scipy.sparse as sp
     from scipy.spatial import cKDTree
 
@@ -212,7 +212,7 @@ def matrices(scale: str) -> dict[str, Any]:
 
 
 def csgraph(scale: str) -> Rows:
-    """Dense rows within a limit beside SciPy's, on one thread; what is reached from few to many."""
+    """Compare dense rows within a limit with SciPy's, on one thread, for several limits."""
     import scipy.sparse.csgraph as theirs
 
     for name, matrix in matrices(scale).items():
@@ -236,7 +236,7 @@ def csgraph(scale: str) -> Rows:
 
 
 def nearest(scale: str) -> Rows:
-    """Distances from the nearest of 100 places beside SciPy's ``min_only``."""
+    """Compare distances from the nearest of 100 places with SciPy's ``min_only``."""
     import scipy.sparse.csgraph as theirs
 
     matrix = matrices(scale).get("roads")
@@ -257,7 +257,7 @@ def nearest(scale: str) -> Rows:
 
 
 def reach_expected(scale: str) -> Rows:
-    """Counts from a share of the vertices beside the time that `auto` expects, also on a GPU."""
+    """Compare counts from a share of the vertices with the times that `auto` predicts."""
     graph = streets(scale)
     if graph is None:
         return

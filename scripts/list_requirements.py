@@ -1,4 +1,4 @@
-"""Print what nearfar needs, one requirement a line: ``list_requirements.py [EXTRA ...]``.
+"""Print nearfar's requirements, one per line: ``list_requirements.py [EXTRA ...]``.
 
 Reads pyproject.toml, so that the Makefile can fetch dependencies while the C++ module compiles.
 """
@@ -15,7 +15,7 @@ _OWN_EXTRAS = re.compile(r"nearfar\[([\w,\s-]+)\]")
 
 
 def requirements(extras: list[str]) -> list[str]:
-    """Requirements of the base install and some extras; extras may name extras."""
+    """Return the requirements of the base install and some extras; extras may name extras."""
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
     found = dict.fromkeys(project["dependencies"])
     waiting = list(extras)

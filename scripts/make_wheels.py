@@ -1,12 +1,12 @@
-"""Wheels for Linux, repaired and tried: ``make_wheels.py [PYTHON ...] [--aarch64]``.
+"""Build, repair and test wheels for Linux: ``make_wheels.py [PYTHON ...] [--aarch64]``.
 
-For each interpreter: build a wheel, let auditwheel bundle and tag it, install it into a fresh
-environment whose compilers are ``false``, and run ``try_install.py`` there. 3.12 gives the wheel of
-the stable ABI, which is then tried on every later interpreter named, too; 3.11 gives its own.
+For each interpreter: build a wheel, let auditwheel bundle and tag it, install it into a new
+environment whose compilers are ``false``, and run ``try_install.py`` in it. Python 3.12 builds the
+wheel of the stable ABI, which is tested on every later interpreter as well; 3.11 builds its own.
 
-``--aarch64`` makes the wheels of that processor by Debian's ``g++-aarch64-linux-gnu`` from the
-interpreters' own headers, which are those of every 64-bit Linux; they cannot be tried here.
-``dist/wheels.json`` says what was made, and on which Pythons it was tried.
+``--aarch64`` builds wheels for that processor with Debian's ``g++-aarch64-linux-gnu`` and the
+interpreters' own headers, which are the same on every 64-bit Linux; they cannot be tested on x86.
+``dist/wheels.json`` lists the wheels and the Python versions on which they were tested.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TOOLS = ["scikit-build-core>=0.10", "nanobind>=2.4", "cmake>=3.24", "ninja", "au
 
 
 def call(*words: object, **more: str) -> str:
-    """Run a program; its output, or an end with what it said."""
+    """Run a program and return its output; exit with its messages if it fails."""
     command = [str(word) for word in words]
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, **more}, cwd=ROOT, check=False
@@ -39,7 +39,7 @@ def call(*words: object, **more: str) -> str:
 
 
 def environment(python: str, name: str) -> Path:
-    """A fresh virtual environment; its Python."""
+    """Create a new virtual environment and return its Python."""
     folder = WORK / name
     shutil.rmtree(folder, ignore_errors=True)
     call(python, "-m", "venv", folder)
@@ -47,13 +47,13 @@ def environment(python: str, name: str) -> Path:
 
 
 def version(python: str) -> tuple[int, int]:
-    """Major and minor version of an interpreter."""
+    """Return major and minor version of an interpreter."""
     said = call(python, "-c", "import sys; print(*sys.version_info[:2])").split()
     return int(said[0]), int(said[1])
 
 
 def crossing(name: str) -> tuple[list[str], dict[str, str]]:
-    """Options of pip and variables that make a wheel for aarch64."""
+    """Return the options of pip and the variables for building an aarch64 wheel."""
     WORK.mkdir(parents=True, exist_ok=True)
     toolchain = WORK / "aarch64.cmake"
     toolchain.write_text(
@@ -73,7 +73,7 @@ def crossing(name: str) -> tuple[list[str], dict[str, str]]:
 
 
 def build(python: str, cross: bool) -> Path:
-    """One repaired wheel in ``dist``."""
+    """Build one repaired wheel in ``dist``."""
     name = "cp{}{}".format(*version(python))
     options, more = crossing(name) if cross else ([], {})
     tools = environment(python, f"build-{name}")
@@ -96,7 +96,7 @@ def build(python: str, cross: bool) -> Path:
 
 
 def fits(wheel: Path, python: str) -> bool:
-    """Whether a wheel's tags are for an interpreter."""
+    """Return whether a wheel's tags match an interpreter."""
     found = re.search(r"-cp3(\d+)-(cp3\d+|abi3)-", wheel.name)
     if found is None:
         raise SystemExit(f"{wheel.name} is not tagged for CPython")
@@ -105,7 +105,7 @@ def fits(wheel: Path, python: str) -> bool:
 
 
 def tried(wheel: Path, pythons: list[str]) -> list[str]:
-    """Versions of the interpreters that a wheel fits, on which it was installed and tried."""
+    """Install and test a wheel on the interpreters that it fits; return their versions."""
     found = []
     for python in pythons:
         if not fits(wheel, python):
@@ -119,7 +119,7 @@ def tried(wheel: Path, pythons: list[str]) -> list[str]:
 
 
 def main(words: list[str]) -> int:
-    """Build and try; 0 when all is well."""
+    """Build and test; return 0 if all checks pass."""
     pythons = [word for word in words if word != "--aarch64"]
     cross = len(pythons) < len(words)
     chosen = {version(python): python for python in pythons}

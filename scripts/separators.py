@@ -1,12 +1,12 @@
-"""The separators of an elimination tree, and a picture of them on a map.
+"""Draw the separators of an elimination tree on a map.
 
 ``python scripts/separators.py USA-road-d.NY.gr.xz -o docs/images/new-york-separators.png`` orders
-the vertices of a graph with coordinates as ``nearfar prepare`` does, takes the elimination tree
-apart from the top and draws the separators of the first five levels over the roads.
+the vertices of a graph with coordinates as ``nearfar prepare`` does, divides the elimination tree
+from the top, and draws the separators of the first five levels over the roads.
 
-A separator here is what the tree has above the first vertex with two large subtrees: going down
-from a piece's root, every vertex with one large child belongs to it, up to and including the first
-with a second child that holds a tenth of the piece or more.
+A separator is the part of the tree above the first vertex with two large subtrees: downwards from a
+piece's root, it contains every vertex with one large child, up to and including the first one whose
+second child has a tenth of the piece or more.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ COLOURS = ("#c1121f", "#f77f00", "#2a9d8f", "#1d3557", "#7b4ba0")
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of the graph that the separators above it leave.
+    """Part of the graph between the separators above it.
 
     Attributes
     ----------
     level : int
         0 for the largest component, 1 for its two parts, and so on.
     size : int
-        Vertices, with the separator.
+        Number of vertices, including the separator.
     height : int
-        Vertices on the longest path of its part of the tree.
+        Number of vertices on the longest path of its part of the tree.
     separator : int array
-        The vertices that cut it.
+        Vertices that cut it.
     """
 
     level: int
@@ -52,7 +52,7 @@ class Piece:
 
 
 def pieces(tree: Tree, least: int = 2048) -> list[Piece]:
-    """The pieces of at least so many vertices that a separator cuts, level by level.
+    """Return the pieces of at least ``least`` vertices that a separator cuts, level by level.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def pieces(tree: Tree, least: int = 2048) -> list[Piece]:
 
     made: list[Piece] = []
     waiting = [(root, 0) for root in children(-1)[:1]]
-    for root, level in waiting:  # grows while it is read
+    for root, level in waiting:  # the list grows during the loop
         total, label, path = size[root], root, [root]
         while len(two := children(label)) < 2 or size[two[1]] * 10 < total:
             if not two:
@@ -77,7 +77,7 @@ def pieces(tree: Tree, least: int = 2048) -> list[Piece]:
             label = two[0]
             path.append(label)
         if len(two) < 2:
-            continue  # a path to a leaf: nothing cuts it
+            continue  # a path to a leaf, without a separator
         height = tree.depth[tree.low[root] : root + 1].max() - tree.depth[root] + 1
         made.append(Piece(level, int(total), int(height), tree.vertex[path]))
         waiting += [(child, level + 1) for child in two if size[child] >= least]
@@ -90,10 +90,10 @@ def draw(graph: nearfar.Graph, found: list[Piece], file: Path) -> None:
     Parameters
     ----------
     graph : Graph
-        With coordinates.
+        Graph with coordinates.
     found : list of Piece
     file : path
-        A PNG.
+        PNG file.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.collections import LineCollection
@@ -132,14 +132,14 @@ def draw(graph: nearfar.Graph, found: list[Piece], file: Path) -> None:
     axes.set_axis_off()
     figure.set_dpi(130)
     canvas.draw()  # type: ignore[no-untyped-call]
-    # A few colours suffice, and make the file a third as large.
+    # A palette of a few colours makes the file a third as large.
     drawn = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
     few = Image.fromarray(drawn).convert("RGB").quantize(64, method=Image.Quantize.MAXCOVERAGE)
     few.save(file, optimize=True)
 
 
 def main() -> int:
-    """Read, order, draw."""
+    """Read, order and draw."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("graph", help="a file with coordinates, as `nearfar info` reads it")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the picture, a PNG")

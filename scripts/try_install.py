@@ -1,4 +1,4 @@
-"""What an installed nearfar must do: solve, prove and agree with SciPy, from Python and the shell.
+"""Check an installed nearfar: solve, prove and compare with SciPy, from Python and the shell.
 
 ``make wheels`` and the wheel builds run it in a fresh environment that has no compiler.
 """
@@ -17,13 +17,13 @@ import nearfar
 
 
 def differs(graph: nearfar.Graph, paths: nearfar.Paths) -> bool:
-    """Whether an answer is not SciPy's from vertex 0."""
+    """Return whether an answer differs from SciPy's from vertex 0."""
     theirs = dijkstra(graph.to_scipy(), indices=0)
     return not np.array_equal(paths.to_numpy(float("inf")), theirs)
 
 
 def main() -> int:
-    """Run the checks; 0 when all pass."""
+    """Run the checks; return 0 if all pass."""
     graph = nearfar.generate("road_like", vertices=20_000)
     paths = nearfar.sssp(graph, 0)
     nearfar.verify(graph, paths)

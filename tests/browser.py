@@ -1,7 +1,7 @@
-"""A headless Chromium driven through its pipe: real clicks, and a list of every request it made.
+"""Headless Chromium driven through a pipe: real clicks, and a list of every request it made.
 
 The DevTools protocol runs over two pipes (``--remote-debugging-pipe``), JSON ended by a zero byte,
-so nothing but the browser itself is needed: no driver, no socket, no package.
+so only the browser itself is needed: no driver, no socket, no package.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PATIENCE = 60.0
 
 
 def find_browser() -> str | None:
-    """Path of a Chromium; ``NEARFAR_BROWSER`` names one that is not on the path."""
+    """Return the path of a Chromium; ``NEARFAR_BROWSER`` names one that is not on PATH."""
     named = os.environ.get("NEARFAR_BROWSER")
     return named or next((p for p in map(shutil.which, _NAMES) if p), None)
 
@@ -37,7 +37,7 @@ class Browser:
     program : str
         The executable.
     folder : Path
-        For its profile.
+        Folder for its profile.
     """
 
     def __init__(self, program: str, folder: Path) -> None:
@@ -46,8 +46,8 @@ class Browser:
         command = [program, "--headless", "--disable-gpu", "--no-first-run", "--no-sandbox"]
         command += ["--disable-dev-shm-usage", "--remote-debugging-pipe"]
         command += ["--disable-background-networking", f"--user-data-dir={folder}", "about:blank"]
-        # The browser takes commands on descriptor 3 and answers on 4. They are made by a shell,
-        # from names of the process: what stands between fork and exec in here cannot be trusted.
+        # The browser takes commands on descriptor 3 and answers on 4. A shell opens them from
+        # names under /proc, because running code between fork and exec is unsafe.
         script = f'exec "$@" 3</proc/self/fd/{to_read} 4>/proc/self/fd/{to_write}'
         self._process = subprocess.Popen(
             ["/bin/sh", "-c", script, "sh", *command],
@@ -130,7 +130,7 @@ class Browser:
             time.sleep(0.05)
 
     def value(self, expression: str) -> Any:
-        """What an expression is on the page."""
+        """Return the value of an expression on the page."""
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
@@ -146,7 +146,7 @@ class Browser:
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def screenshot(self, file: Path, *, dark: bool = False) -> None:
-        """The whole page as PNG."""
+        """Save the whole page as PNG."""
         scheme = "dark" if dark else "light"
         self.call(
             "Emulation.setEmulatedMedia",

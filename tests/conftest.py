@@ -1,4 +1,4 @@
-"""Fixtures that several test files use, how long Hypothesis may take, and what a run costs."""
+"""Shared fixtures, Hypothesis settings, and the recording of test durations."""
 
 import gc
 import os
@@ -22,7 +22,7 @@ __all__ = [
     "small_blocks",
 ]
 
-# A busy machine must not fail a test: time is bounded by the runs of the tests, not by examples.
+# Load on the machine must not fail a test: whole tests have a time limit, examples do not.
 settings.register_profile("nearfar", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("nearfar")
 

@@ -1,4 +1,4 @@
-"""Where the real graphs are: ``$NEARFAR_DATA``, else ``../shared/data`` beside the repository."""
+"""Location of the real graphs: ``$NEARFAR_DATA``, else ``../shared/data``."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["data_path", "data_root"]
 
 
 def data_root() -> Path:
-    """The data folder, whether it exists or not."""
+    """Return the data folder, whether it exists or not."""
     own = os.environ.get("NEARFAR_DATA")
     return Path(own) if own else Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def data_path(name: str) -> Path:
-    """One data file; the test is skipped, saying so, where it is missing.
+    """Return one data file; skip the test with a message if it is missing.
 
-    With ``NEARFAR_REQUIRE_DATA=1``, as in CI, it fails instead.
+    With ``NEARFAR_REQUIRE_DATA=1``, as in CI, the test fails instead.
     """
     path = data_root() / name
     if not path.exists():

@@ -1,7 +1,7 @@
-"""What the tests of a run cost, in ``build/durations.tsv``: which file, which test, how long.
+"""Cost of the tests of a run, in ``build/durations.tsv``, by file and by test.
 
-Processor time, of child processes too, says what a test costs whatever else the machine does;
-seconds on the clock stand beside it. A plugin of pytest that tests/conftest.py registers.
+Processor time, including that of child processes, does not depend on other load; wall seconds are
+recorded with it. This is a pytest plugin that tests/conftest.py registers.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ RESULT = "build/durations.tsv"
 
 
 def processor_seconds() -> float:
-    """Of this process and of the children that it has waited for."""
+    """Return processor seconds of this process and of the children that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 @dataclass
 class Cost:
-    """Of a test, or of all tests in a file."""
+    """Cost of a test, or of all tests in a file."""
 
     processor: float = 0.0
     clock: float = 0.0
@@ -32,7 +32,7 @@ class Cost:
 
 
 class Durations:
-    """Measures in the process that runs a test, and collects in the one that started the run."""
+    """Plugin that measures in the process that runs a test, and collects in the main process."""
 
     def __init__(self) -> None:
         self.read_at = 0.0
@@ -50,7 +50,7 @@ class Durations:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         cost = self.tests[report.nodeid]
-        cost.processor += getattr(report, "processor_seconds", 0.0)  # none where a worker crashed
+        cost.processor += getattr(report, "processor_seconds", 0.0)  # missing if a worker crashed
         cost.clock += report.duration
         cost.tests = 1
 

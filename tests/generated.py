@@ -1,4 +1,4 @@
-"""What the tests of generators share: edge lists, names of graphs, and two checks."""
+"""Shared helpers of the generator tests: edge lists, names of graphs, and two checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def edges(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def fingerprint(graph: Graph) -> str:
-    """Names the arrays, whatever the width of the index."""
+    """Return a digest of the arrays that does not depend on the width of the index."""
     state = hashlib.sha256()
     for array in (graph.indptr.astype("<i8"), graph.indices.astype("<i8"), graph.effective_weights):
         state.update(np.ascontiguousarray(array).tobytes())
@@ -24,7 +24,7 @@ def fingerprint(graph: Graph) -> str:
 
 
 def assert_fits(observed: np.ndarray, expected: np.ndarray) -> None:
-    """Chi-square within six standard deviations of its mean."""
+    """Check that chi-square is within six standard deviations of its mean."""
     observed, expected = np.asarray(observed, float), np.asarray(expected, float)
     assert expected.min() >= 5
     chi2 = float(((observed - expected) ** 2 / expected).sum())

@@ -1,4 +1,4 @@
-"""Programs of scripts/ and benchmarks/ as modules."""
+"""Import of programs in scripts/ and benchmarks/ as modules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def load_program(folder: str, name: str) -> ModuleType:
-    """``folder/name.py``, which finds its neighbours as when it is run from a shell."""
+    """Import ``folder/name.py`` with its neighbours importable, as when it is run from a shell."""
     path = ROOT / folder / f"{name}.py"
     sys.path.insert(0, str(path.parent))
     try:

@@ -1,4 +1,4 @@
-"""The slow, obvious solvers that every answer is compared with.
+"""Slow and simple solvers with which every answer is compared.
 
 Plain Python on NumPy scalars, so that float32 sums round as they do in the solvers; nothing here is
 shared with the library.
@@ -18,9 +18,9 @@ _answers: dict[bytes, np.ndarray] = {}
 
 
 def dijkstra(graph: Graph, source: int) -> np.ndarray:
-    """Distances of a textbook lazy-heap Dijkstra, in the weights' dtype.
+    """Return the distances of a textbook lazy-heap Dijkstra, in the weights' dtype.
 
-    They are computed once for all tests that ask for a graph of these arrays.
+    They are computed once for all tests that use a graph of these arrays.
     """
     weights = graph.effective_weights
     key = hashlib.blake2b(f"{source} {weights.dtype} {graph.indices.dtype}".encode())
@@ -55,7 +55,7 @@ def _dijkstra(graph: Graph, source: int) -> np.ndarray:
 
 
 def bellman_ford(graph: Graph, source: int) -> np.ndarray | None:
-    """Distances by |V| - 1 rounds over all edges, or None for a reachable negative cycle."""
+    """Return distances by |V| - 1 rounds over all edges, or None for a reachable negative cycle."""
     dtype = graph.weight_dtype
     as_number = int if dtype.kind == "i" else dtype.type
     edges = [

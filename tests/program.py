@@ -1,8 +1,8 @@
-"""Running the program in tests, and small graph files for it.
+"""Functions that run the program in tests, and small graph files for it.
 
-``run`` calls its main function, as a process takes a third of a second to start; tests in
-tests/cli/test_process.py say that a process does the same. What a process alone can show (signals,
-a closed pipe) runs in one.
+``run`` calls the main function, because starting a process takes a third of a second; tests in
+tests/cli/test_process.py check that a process behaves the same. Tests of signals or closed pipes
+run in a process.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def run(*args: object) -> Done:
-    """Run the program in this process; stdout and stderr as text."""
+    """Run the program in this process; return its exit code, stdout and stderr."""
     words = list(map(str, args))
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -49,13 +49,13 @@ def run(*args: object) -> Done:
 
 
 def run_process(*args: object) -> Done:
-    """Run the program as a process of its own; stdout and stderr as text."""
+    """Run the program as a separate process; return its exit code, stdout and stderr."""
     words = [*PROGRAM, *map(str, args)]
     return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
 
 
 def run_python(code: str, **variables: str) -> str:
-    """Run Python code in a process of its own with these environment variables; its stdout."""
+    """Run Python code in a separate process with environment variables; return its stdout."""
     around = {**os.environ, "PYTHONPATH": str(Path(nearfar.__file__).parents[1]), **variables}
     words = [sys.executable, "-c", code]
     done = subprocess.run(
@@ -66,7 +66,7 @@ def run_python(code: str, **variables: str) -> str:
 
 
 def succeed(*args: object) -> str:
-    """Run the program, expect success, return stdout."""
+    """Run the program, expect success, and return stdout."""
     done = run(*args)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -74,7 +74,7 @@ def succeed(*args: object) -> str:
 
 
 def fail(code: Exit, *args: object) -> str:
-    """Run the program, expect one sentence on stderr and nothing on stdout; return the sentence."""
+    """Run the program, expect one sentence on stderr and an empty stdout; return the sentence."""
     done = run(*args)
     assert done.returncode == code, (done.returncode, done.stderr)
     assert done.stdout == ""
@@ -86,7 +86,7 @@ def fail(code: Exit, *args: object) -> str:
 
 @pytest.fixture
 def graph_file(tmp_path: Path) -> Path:
-    """Edges of six vertices, numbered from 0; vertex 5 is unreachable from 0."""
+    """Return a file of edges of vertices 0 to 5; vertex 5 is unreachable from 0."""
     file = tmp_path / "g.txt"
     file.write_text("0 1 4\n0 2 1\n2 1 2\n1 3 5\n3 4 0\n5 0 9\n")
     return file
@@ -94,7 +94,7 @@ def graph_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def named_file(tmp_path: Path) -> Path:
-    """An edge list whose vertices have names."""
+    """Return an edge list whose vertices have names."""
     file = tmp_path / "towns.csv"
     file.write_text("source,target,weight\nBern,Basel,1.5\nBasel,Chur,2.25\nBern,Chur,9.0\n")
     return file
@@ -102,7 +102,7 @@ def named_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cycle_file(tmp_path: Path) -> Path:
-    """Vertices 1 and 2 form a cycle of weight -1."""
+    """Return a graph file in which vertices 1 and 2 form a cycle of weight -1."""
     file = tmp_path / "cycle.txt"
     file.write_text("0 1 3\n1 2 2\n2 1 -3\n2 3 1\n")
     return file

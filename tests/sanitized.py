@@ -1,4 +1,4 @@
-"""The package with a native module of some of its parts, compiled under sanitizers."""
+"""Build of the package with a native module of some of its parts under sanitizers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "nearfar"
-#: What every module needs: the graph's view, errors, interrupts and workers, without any solver.
+#: Parts of every module: the graph's view, errors, interrupts and workers, without solvers.
 PARTS = (
     *("bindings/module", "bindings/errors", "distances/proof", "graph/graph_ops"),
     "graph/graph_view",
@@ -23,11 +23,11 @@ PARTS = (
     *("threads/waiting", "threads/worker_pool"),
 )
 FLAGS = ("-std=c++20", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-strict-aliasing", "-w")
-#: An editable install finds its own module before PYTHONPATH is looked at.
+#: Start of a program: an editable install would otherwise find its own module before PYTHONPATH.
 START = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if type(f).__module__ != "_editable_skbc_nearfar"]
 """
-#: The flags of the levels as CMakeLists.txt has them.
+#: Flags of the levels, as in CMakeLists.txt.
 LEVELS = {
     "v2": ["-march=x86-64-v2"],
     "v3": ["-march=x86-64-v3"],
@@ -36,12 +36,12 @@ LEVELS = {
 
 
 def flags(sanitizer: str) -> list[str]:
-    """What compiler and linker are told."""
+    """Return the flags of compiler and linker for a sanitizer."""
     return [f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all", "-fno-sanitize=vptr"]
 
 
 def library(name: str) -> str:
-    """Where the compiler keeps a library."""
+    """Return the path of a library of the compiler."""
     found = subprocess.run(
         ["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True
     )
@@ -49,7 +49,7 @@ def library(name: str) -> str:
 
 
 def package(place: Path, units: list[Path], sanitizer: str) -> None:
-    """Put the package into a folder, its native module made of PARTS and ``units``."""
+    """Build the package in a folder, with a native module of PARTS and ``units``."""
     nanobind = pytest.importorskip("nanobind")
     shutil.copytree(SOURCE, place / "nearfar", ignore=shutil.ignore_patterns("*.so", "*.cpp"))
     (place / "sitecustomize.py").write_text(START)
@@ -86,14 +86,14 @@ def package(place: Path, units: list[Path], sanitizer: str) -> None:
 
     with ThreadPoolExecutor(2) as pool:
         objects = list(pool.map(compiled, work))
-    # Plain objects first: of a weak symbol that is in several the oldest instructions win.
+    # Baseline objects first: the linker takes a weak symbol from the first object that has it.
     objects.sort(key=lambda made: made.stem.split("-")[-1])
     module = place / "nearfar" / f"_cpu{sysconfig.get_config_var('EXT_SUFFIX')}"
     subprocess.run(["g++", "-shared", *flags(sanitizer), *objects, "-o", module], check=True)
 
 
 def environment(place: Path, sanitizer: str) -> dict[str, str]:
-    """Variables under which Python finds that package and loads what the sanitizer needs."""
+    """Return variables with which Python finds that package and loads the sanitizer's library."""
     runtime = "libtsan.so" if sanitizer == "thread" else "libasan.so"
     found = {
         "PYTHONPATH": str(place),

@@ -1,4 +1,4 @@
-"""Checks that the frontier and Crauser families share, on an emulated or a real GPU."""
+"""Shared checks of the frontier and Crauser families, on an emulated or a real GPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nearfar import Graph
 from nearfar.registry import Variant, variants
 from tests import oracle
 
-# A CUDA variant and the CPU variant whose loop it is; the others share the idea's name.
+# CPU variants with the loop of a CUDA variant, if they have different names.
 CPU_FORM = {
     "frontier_predecessors_h1": "frontier_predecessors",
     "frontier_predecessors_h2": "frontier_predecessors",
@@ -25,13 +25,13 @@ PER_ITERATION = ("frontier", "working", "edges")
 
 
 def family(name: str, *, unsafe: bool = False) -> list[Variant]:
-    """CUDA variants of a family, the safe or the unsafe ones."""
+    """Return the CUDA variants of a family, either the safe or the unsafe ones."""
     found = variants(device="cuda", unsafe=True)
     return [v for v in found if v.family == name and v.unsafe is unsafe]
 
 
 def check_same_as_cpu(variant: Variant, graph: Graph, source: int = 0, **options: Any) -> None:
-    """Distances as the oracle's; every counter as the CPU form's, iteration by iteration."""
+    """Check distances against the oracle, and every counter against the CPU form's."""
     idea = CPU_FORM.get(variant.idea, variant.idea)
     if options.get("criterion") == "in_out":
         idea = "crauser_in_out"
@@ -46,7 +46,7 @@ def check_same_as_cpu(variant: Variant, graph: Graph, source: int = 0, **options
 
 
 def count_wrong(graph: Graph, method: str, runs: int, *, stop_at_first: bool = False) -> int:
-    """How many of ``runs`` runs of an unsafe method give a wrong distance."""
+    """Return the number of runs of an unsafe method with a wrong distance."""
     want = oracle.dijkstra(graph, 0)
     wrong = 0
     for _ in range(runs):

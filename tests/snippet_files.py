@@ -1,4 +1,4 @@
-"""The files of their own that readers of the documentation would have, small enough for a test."""
+"""Small versions of the files that readers of the documentation would have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCENARIO = "version 1\n1\tarena.map\t4\t3\t0\t0\t3\t2\t5.0\n"
 
 
 def snippet_files(folder: Path) -> None:
-    """Write them all."""
+    """Write all files."""
     write(generate("grid", rows=40, columns=40, missing=0), folder / "roads.gr")
     floats = Graph.from_edges([0, 1, 2], [1, 2, 0], np.array([1.5, 2.5, 3.5], np.float32))
     write(floats, folder / "graph.bin", format="galois")
@@ -35,7 +35,7 @@ def snippet_files(folder: Path) -> None:
 
 
 def map_extract(file: Path) -> None:
-    """A crossing of four streets as an OpenStreetMap extract; needs osmium."""
+    """Write a crossing of four streets as an OpenStreetMap extract; needs osmium."""
     import osmium
 
     nodes = {1: (24.94, 60.17), 2: (24.941, 60.17), 3: (24.94, 60.171), 4: (24.941, 60.171)}

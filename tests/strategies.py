@@ -20,7 +20,7 @@ def graphs(
     dtypes: tuple[str, ...] = ("int32", "int64", "float32", "float64", "unweighted"),
     negative: bool = False,
 ) -> Graph:
-    """Any small graph: loops, parallel edges, zero weights, huge and tiny weights."""
+    """Draw a small graph with loops, parallel edges, zero, huge and tiny weights."""
     n = draw(st.integers(1, max_vertices))
     m = draw(st.integers(0, max_edges))
     dtype = draw(st.sampled_from(dtypes))

@@ -1,4 +1,4 @@
-"""The ablation: every trick can still be taken out, and what is measured without it is checked."""
+"""Ablation: every trick can be removed, and measurements without it are checked."""
 
 from __future__ import annotations
 
@@ -128,12 +128,12 @@ def test_tables_have_a_row_per_trick_and_a_column_per_graph() -> None:
     assert ["a", "1.01", "1.04"] in rows
     assert ["c", "1.00", "1.02"] in rows
     assert ["with all", "10 ms", "10 ms"] in rows
-    assert "beside 2 busy loops, small: c 1.90" in said
+    assert "with 2 busy loops, small: c 1.90" in said
     assert said.endswith("below 1.05 everywhere: a")
 
 
 class Made:
-    """Answers with given times, in place of a process."""
+    """Stand-in for a process with given times."""
 
     def __init__(self, times: list[float], digest: str = "right") -> None:
         self.times, self.digest = iter(times), digest
@@ -161,7 +161,7 @@ def test_a_wrong_answer_ends_the_measurement(digest: str | None) -> None:
 
 
 def test_processes_run_the_edited_packages(sources: Path, tmp_path: Path) -> None:
-    """Tricks in Python need no compiler; the module is the one that is here."""
+    """Tricks in Python need no compiler and use the present module."""
     tricks = [one for one in EVERY if one.name == "narrow view"]
     trees = {}
     for trick in (*tricks, builds.Trick("with all", "")):

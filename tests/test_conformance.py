@@ -1,9 +1,7 @@
 """Every registered, safe variant on every test graph and dtype against the oracle, bit for bit.
 
-Every answer is proven too.
-
-The variants come from the registry, so a new one is tested without touching this file, and a
-variant that could run on no graph here fails. Variants that need a GPU run in
+Every answer is proven as well. The variants come from the registry, so a new one is tested without
+changes in this file, and a variant that runs on no graph fails. Variants that need a GPU run in
 tests/gpu/test_conformance_gpu.py from the same functions.
 """
 
@@ -27,7 +25,7 @@ CPU = [v for v in variants(device="cpu", problem="sssp")]
 
 
 def served(variant: Variant, graph: Graph) -> Graph:
-    """The graph as the variant takes it: prepared, for those that ask for that, to a search's bits.
+    """Return the graph as the variant needs it: plain, or prepared with a search's sums.
 
     Sums in fixed point are compared with exact rational arithmetic in ``tests/prepared``.
     """
@@ -47,7 +45,7 @@ def check(variant: Variant, graph: Graph, source: int, want: np.ndarray, **optio
 
 
 def run_zoo(variant: Variant, dtype: str) -> None:
-    """All zoo graphs from two sources with one variant and dtype; also used on the GPU."""
+    """Run one variant and dtype on all zoo graphs from two sources; also used on the GPU."""
     ran = 0
     for build in ZOO.values():
         graph = as_dtype(build(), dtype)
@@ -111,7 +109,7 @@ def test_negative_weights(graph: Graph) -> None:
 
 
 def check_cycle(graph: Graph, error: NegativeCycleError) -> None:
-    """The cycle in the error exists and its weights sum to less than 0."""
+    """Check that the cycle in the error exists and has a negative sum."""
     total = 0
     closed = [*error.cycle, error.cycle[0]]
     for u, v in itertools.pairwise(closed):
@@ -168,7 +166,7 @@ def test_the_same_run_again_and_again(variant: Variant) -> None:
         if variant.fits(served(variant, graph), Request()) is not True:
             graph = graph.without_weights()
     first = nearfar.sssp(served(variant, graph), 0, method=variant.id, threads=2, predecessors=True)
-    for _ in range(200 if variant.parallel else 3):  # what threads do is not the same each time
+    for _ in range(200 if variant.parallel else 3):  # thread schedules differ between runs
         again = nearfar.sssp(served(variant, graph), 0, method=variant.id, threads=2)
         np.testing.assert_array_equal(again.distances, first.distances)
 

@@ -1,4 +1,4 @@
-"""What tests cost is summed by file and told apart by test."""
+"""Costs of tests: sums by file, and single tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.durations import RESULT, Durations
 
 
 def report(name: str, when: str, clock: float, processor: float) -> pytest.TestReport:
-    """Of one phase of a test."""
+    """Return the report of one phase of a test."""
     given = {"duration": clock, "processor_seconds": processor}
     return pytest.TestReport(name, ("", None, ""), {}, "passed", None, when, **given)
 

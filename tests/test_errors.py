@@ -1,4 +1,4 @@
-"""Errors survive a process pool, and quote no more of a token than a line can show."""
+"""Errors survive pickling, and quote at most a line of a long value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nearfar import errors
 from nearfar.csgraph.rows import NegativeCycleError as ScipyLikeNegativeCycleError
 from nearfar.errors import NearfarError, quoted
 
-#: Arguments of the classes that do not take a message alone.
+#: Arguments of classes that take more than a message.
 ARGUMENTS: dict[type[NearfarError], tuple[Any, ...]] = {
     errors.GraphFormatError: ("the line ends before the weight", "roads.gr", 7),
     errors.NegativeWeightError: (3, 2, ("bellman_ford@cpu", "johnson@cpu")),
@@ -40,7 +40,7 @@ def made(cls: type[NearfarError]) -> NearfarError:
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_errors_pickle(cls: type[NearfarError], protocol: int) -> None:
-    """`pickle.loads(pickle.dumps(NegativeWeightError(0, 1)))` was a TypeError."""
+    """Regression: unpickling a NegativeWeightError raised a TypeError."""
     error = made(cls)
     for found in (pickle.loads(pickle.dumps(error, protocol)), copy.deepcopy(error)):
         assert type(found) is cls
@@ -55,7 +55,7 @@ def raise_one(cls: type[NearfarError]) -> None:
 
 
 def test_a_pool_delivers_errors() -> None:
-    """The thread that collects a pool's answers died of such an error, and the caller waited."""
+    """Regression: an error that does not unpickle blocked the caller of a process pool."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         for cls in (errors.NegativeWeightError, errors.NegativeCycleError):
             with pytest.raises(cls) as found:
@@ -119,7 +119,7 @@ NAMED = nearfar.Graph.from_edges([0], [1], [2.0], vertex_names=["a", "b"], names
     ],
 )
 def test_messages_quote_little(call: Callable[[], object]) -> None:
-    """A name of a megabyte made a message of a megabyte; 10**5000 cannot even be printed."""
+    """A name of a megabyte must not make a message of a megabyte; str(10**5000) raises an error."""
     with pytest.raises(NearfarError) as found:
         call()
     assert len(str(found.value)) < 450

@@ -1,4 +1,4 @@
-"""Device code lands only with a record of a real GPU run of exactly that code."""
+"""Device code requires a record of a GPU run of exactly that code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from nearfar.system.devices import compiler
 from tests.gpu.digest import VALIDATION, compiled, digest, fresh_modules
 
-#: Launched behind the observers' backs, to keep the device busy while launches are queued.
+#: Launched without being observed, to keep the device busy while launches are queued.
 UNSEEN = {"cuda/primitives/pause.cuh"}
 HOW = "run `python -m tests.gpu.record` on a machine with a GPU and commit the file it writes"
 

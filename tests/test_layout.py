@@ -1,4 +1,4 @@
-"""The layout of the package: who may import whom, what an import costs, what stands at the top."""
+"""Layout of the package: allowed imports, cost of an import, top-level files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from nearfar.registry import variants
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "nearfar"
 # From the bottom: a folder imports only folders of lower layers, and none of its own layer.
-# `registry` and `options` are what algorithms register with, so they lie below them; the registry
-# finds families of variants, and lab/experiments the papers, by looking into their folders.
+# Algorithms register with `registry` and `options`, so these are below them; the registry finds
+# families of variants, and lab/experiments the papers, by searching their folders.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_cpu", "errors"),
     ("options", "system"),
@@ -54,7 +54,7 @@ def parsed(path: Path) -> ast.Module:
 
 
 def imports(path: Path) -> set[str]:
-    """Modules of the package that a file imports, inside functions and under TYPE_CHECKING too."""
+    """Return the modules of the package that a file imports, wherever the import is."""
     found: set[str] = set()
     waiting: list[ast.AST] = [parsed(path)]
     while waiting:
@@ -71,12 +71,12 @@ def imports(path: Path) -> set[str]:
 
 @functools.cache
 def all_imports() -> dict[str, set[str]]:
-    """Who imports whom."""
+    """Return the imports of every module."""
     return {module_of(path): imports(path) - {module_of(path)} for path in FILES}
 
 
 def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
-    """The circles of a graph of imports, each from its first name on."""
+    """Return the cycles of a graph of imports, each from its first name on."""
     done: set[str] = set()
     found: list[list[str]] = []
 
@@ -99,7 +99,7 @@ def folder_of(module: str) -> str:
 
 def test_imports_never_run_in_a_circle() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == [["b", "c", "b"]]
-    # What is left: two classes whose methods are functions of their own folder, which name them.
+    # Exceptions: two classes whose methods call functions in their folder that name the classes.
     owners = {"nearfar.graph.graph", "nearfar.prepared.prepared"}
     without = {name: others - owners for name, others in all_imports().items()}
     assert [" -> ".join(circle) for circle in circles(without)] == []
@@ -112,7 +112,7 @@ def test_a_folder_imports_only_lower_folders() -> None:
     for module, others in all_imports().items():
         here = folder_of(module)
         if not here:
-            continue  # the package's own file imports names lazily
+            continue  # the package's __init__ imports names lazily
         assert here in LAYER, f"{module}: {here} has no layer, add it to the table"
         for other in others:
             there = folder_of(other)
@@ -123,7 +123,7 @@ def test_a_folder_imports_only_lower_folders() -> None:
             family = module.split(".")[:3], other.split(".")[:3]
             apart = family[0] != family[1] and len(family[1]) == 3
             if module.startswith("nearfar.papers.beyond."):
-                continue  # measures what goes beyond the papers, on their graphs
+                continue  # `beyond` measures on the other papers' graphs
             if here == there and here in ("algorithms", "papers") and apart:
                 wrong.append(f"{module} imports {other}: a family or paper never imports another")
     assert wrong == []
@@ -144,7 +144,7 @@ def test_nothing_new_stands_at_the_top() -> None:
 
 
 def said(tree: ast.Module) -> list[tuple[int, str]]:
-    """String constants that a program goes by: no docstrings, and no examples of commands."""
+    """Yield string constants of a program except docstrings and examples of commands."""
     shown: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -159,24 +159,24 @@ def said(tree: ast.Module) -> list[tuple[int, str]]:
 
 
 def family_of(module: str) -> str:
-    """The family of variants that a module belongs to, or its folder."""
+    """Return the family of variants that a module belongs to, or its folder."""
     parts, at = module.split("."), {"algorithms": 2, "papers": 3}.get(folder_of(module), 1)
     return parts[at] if len(parts) > at else folder_of(module)
 
 
 def test_variants_are_named_at_home() -> None:
-    """Ids in code stand in the variant's own family, in papers, tests and lab/, nowhere else."""
+    """Ids occur only in the variant's own family, in papers, tests and lab/."""
     home: dict[str, set[str]] = {}
     for v in variants(unsafe=True):
         home.setdefault(v.id, set()).add(v.family)
         home.setdefault(v.idea, set()).add(v.family)
-    functions = {"csgraph", "networkx"}  # SciPy's and NetworkX's bear names of algorithms
+    functions = {"csgraph", "networkx"}  # functions of SciPy and NetworkX have names of algorithms
     elsewhere = {
         # A counter in the statistics of a batch; values of an option of Johnson's method.
         "solve": {"lanes", "worker_per_source"},
-        # Sparse graphs are left to near-far as long as that is faster.
+        # Breadth-first search leaves sparse graphs to near-far while that is faster.
         "breadth_first": {"near_far", "near_far@cuda"},
-        # Johnson's method offers the batch variants that may run inside it.
+        # Johnson's method lists the batch variants that may run inside it.
         "johnson": {"lanes", "worker_per_source", "block_per_source", "block_per_source_global"},
     }
     wrong = []
@@ -194,10 +194,10 @@ def test_variants_are_named_at_home() -> None:
 
 
 def test_a_variant_without_a_cost_belongs_to_a_paper() -> None:
-    """``algorithms/`` has what ``auto`` may take; what runs only when it is named, papers have."""
+    """Variants in ``algorithms/`` have costs; others belong to papers and run only by name."""
     named = {
         "tarjan_subtree@cpu",  # decides for other forms whether a cycle is negative
-        "near_far_partitioned@cuda",  # for who names several devices
+        "near_far_partitioned@cuda",  # runs only if several devices are named
     }
     for v in variants(unsafe=True):
         in_paper = v.run.__module__.startswith("nearfar.papers.")
@@ -257,7 +257,7 @@ def test_a_solve_does_not_import_scipy() -> None:
 
 
 def test_no_object_edits_the_attributes_of_another() -> None:
-    """`__dict__` is an object's own; what another keeps, it has a method for."""
+    """Only an object itself accesses its ``__dict__``."""
     for path in FILES:
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Attribute) and node.attr == "__dict__":

@@ -1,4 +1,4 @@
-"""The registry: metadata of every variant, and how names are found."""
+"""Registry: metadata of every variant, and lookup of names."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_metadata(variant) -> None:
 
 
 def test_an_option_can_be_reached() -> None:
-    """An option named like an argument of the call would never arrive at the variant."""
+    """An option named like an argument of the call would never reach the variant."""
     one, many = (set(signature(call).parameters) for call in (nearfar.sssp, nearfar.distances))
     for variant in ALL:
         names = {field.name for field in dataclasses.fields(variant.options)}
         assert not names & one, variant.id
-        # Many sources are shared out by the call itself, one source by its method.
+        # Several devices divide many sources in the call, one source in the method.
         assert not (names - {"devices"} if "sssp" in variant.problems else names) & many, variant.id
 
 
@@ -96,7 +96,7 @@ def test_auto_runs_on_every_kind_of_graph() -> None:
     ("asked", "missing"), [("cpu", "near_far.cuda"), ("cuda", "delta_stepping.cpu")]
 )
 def test_methods_of_the_other_device_are_not_imported(asked: str, missing: str) -> None:
-    """They take a fifth of what the first solve of a process imports."""
+    """They are a fifth of the modules that the first solve of a process imports."""
     program = f"""if True:
         import sys
         from nearfar.registry import priced, variants
@@ -111,8 +111,10 @@ def test_methods_of_the_other_device_are_not_imported(asked: str, missing: str) 
 
 
 def test_prepared_graphs_are_imported_by_who_makes_one() -> None:
-    """A third of all modules; a search on another graph does without, and a prepared one finds its
-    methods, in whichever order the two come."""
+    """Prepared graphs are a third of all modules and are imported only when one is used.
+
+    A search on a prepared graph finds its methods in any order of imports.
+    """
     program = """if True:
         import sys
         import nearfar

@@ -1,4 +1,4 @@
-"""One version, and wheels whose tags say what they fit."""
+"""Release: one version, and wheels with the right tags."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_version_stands_in_one_place() -> None:
 
 
 def test_the_metadata_needs_no_file_beside_the_package() -> None:
-    """A build script read CITATION.cff and README.md; a source distribution may lack both."""
+    """Metadata must not need CITATION.cff or README.md, which a source distribution may lack."""
     tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert tables["project"]["dynamic"] == ["version"]
     build = tables["tool"]["scikit-build"]
@@ -97,7 +97,7 @@ def test_a_wheel_is_tried_where_its_tags_fit(
 
 
 def test_an_installed_package_passes_its_trial() -> None:
-    """What `make wheels` runs in a clean environment finds nothing wrong with this one."""
+    """The check of `make wheels` passes with this package."""
     trial = load_program("scripts", "try_install")
     graph = nearfar.generate("road_like", vertices=500)
     assert trial.differs(graph, nearfar.sssp(graph, 0)) is False
@@ -106,7 +106,7 @@ def test_an_installed_package_passes_its_trial() -> None:
 
 
 def test_the_changelog_is_for_users() -> None:
-    """Scripts that measure and what they found stand in benchmarks/README.md and the docs."""
+    """Benchmark scripts and findings belong in benchmarks/README.md and the docs."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.findall(r"benchmarks/\w+\.\w+", text.replace("(benchmarks/README.md)", "")) == []
     assert text.startswith("# Changelog\n")
@@ -114,7 +114,7 @@ def test_the_changelog_is_for_users() -> None:
 
 
 def test_the_wheel_has_no_generator_and_no_test() -> None:
-    """Pages are made in a checkout: what makes them is not installed, and neither are tests."""
+    """Generators of pages and tests are not part of a wheel."""
     from scikit_build_core.build._pathutil import packages_to_file_mapping
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

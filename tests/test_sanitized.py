@@ -1,4 +1,4 @@
-"""The C++ of prepared graphs and rasters under ASan, UBSan and TSan: ``make test-slow``."""
+"""C++ code of prepared graphs and rasters under ASan, UBSan and TSan: ``make test-slow``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nearfar import _cpu
 from tests.sanitized import LEVELS, SOURCE, environment, package
 
 TESTS = Path(__file__).parent
-#: Part of the package -> a program that prints how many numbers it compared, and its least.
+#: Part of the package -> program that prints the number of comparisons, and its minimum.
 PROGRAMS = {
     "prepared": (TESTS / "prepared" / "sanitized_queries.py", 1_000_000),
     "raster": (TESTS / "raster" / "sanitized_searches.py", 3_000_000),

@@ -1,4 +1,4 @@
-"""The soak test: it runs, catches an engine that is wrong or dies, and keeps counts at Ctrl-C."""
+"""Soak test: it runs, detects a wrong or crashing engine, and keeps counts at Ctrl-C."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def soak(*arguments: object, env: dict[str, str] | None = None) -> subprocess.Co
 
 
 def planted(folder: Path, spoil: str) -> dict[str, str]:
-    """The environment in which a variant is known that spoils its distances."""
+    """Return the environment with a registered variant that spoils its distances."""
     family = folder / "variants" / "planted"
     family.mkdir(parents=True)
     (family / "__init__.py").write_text('"""Planted."""\n')
@@ -80,7 +80,7 @@ def test_a_wrong_engine_is_caught_and_its_case_runs_again(tmp_path: Path) -> Non
         "def spoil(graph, distances):\n    distances[int(np.argmax(distances))] //= 2\n",
     )
     kept, wrong = tmp_path / "soak.json", tmp_path / "wrong"
-    few = ("--without", "ends of the dtypes", "--goal", 2000)  # as far on a busy machine
+    few = ("--without", "ends of the dtypes", "--goal", 2000)  # the same progress on a busy machine
     done = soak("--seconds", 60, "--seed", 3, *few, "--failures", wrong, "-o", kept, env=env)
     assert done.returncode == 1, done.stdout + done.stderr
     part = part_of(kept)
@@ -105,7 +105,7 @@ def test_a_process_that_dies_is_a_wrong_answer_and_the_next_case_runs(tmp_path: 
         "def spoil(graph, distances):\n    if len(distances) > 100:\n        os._exit(77)\n",
     )
     kept = tmp_path / "soak.json"
-    few = ("--seconds", 60, "--goal", 3000)  # as far on a busy machine
+    few = ("--seconds", 60, "--goal", 3000)  # the same progress on a busy machine
     done = soak(*few, "--failures", tmp_path / "wrong", "-o", kept, env=env)
     assert done.returncode == 1, done.stdout + done.stderr
     assert any("exit code 77" in answer["found"] for answer in part_of(kept)["wrong_answers"])

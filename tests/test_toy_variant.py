@@ -1,4 +1,4 @@
-"""A variant is added in one folder: one in a temporary folder is found wherever variants are."""
+"""A variant in a single new folder is found wherever variants are listed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def toy(graph, source, options, workspace):
 
 @pytest.fixture
 def more(tmp_path: Path) -> dict[str, str]:
-    """The environment in which the family of a temporary folder is known."""
+    """Return the environment in which the family of a temporary folder is registered."""
     folder = tmp_path / "more" / "toy"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(FAMILY)

@@ -1,8 +1,8 @@
-"""The bound on steps of every kernel that loops by itself, and how to lower it for a test.
+"""Step bounds of every kernel with a loop of its own, and ways to lower them for a test.
 
 On the emulated device (test_watchdogs.py) and on a GPU (gpu/test_watchdogs_gpu.py): a bound that is
-too low for the graph must give a SolverError, and the next solve of the same process the right
-distances.
+too low for the graph must raise a SolverError, and the next solve of the same process must give the
+right distances.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ N = 60  # vertices of a path
 
 @dataclass(frozen=True)
 class Case:
-    """A method, what to lower, and to what."""
+    """Method, with the bound to lower and its value."""
 
     method: str
     where: Any
@@ -44,7 +44,7 @@ class Case:
 
 
 def few(n: int) -> int:
-    """A bound on steps that no path of N vertices keeps."""
+    """Return a bound on steps that no path of N vertices satisfies."""
     return 3
 
 
@@ -69,7 +69,7 @@ CASES = {
         "breadth_first@cuda",
         breadth_first,
         "STEPS_BEYOND",
-        -2 * N,  # balls over rows that go past most of a path need a step or two
+        -2 * N,  # balls over rows with shortcuts need a step or two
         {"ahead_rounds": 1, "balls": True},
         "none",
         (("PATIENCE", 0),),
@@ -86,7 +86,7 @@ CASES = {
 
 
 def check(case: Case, patch: pytest.MonkeyPatch) -> None:
-    """The error under the low bound, and the right answer without it."""
+    """Check the error under the low bound, and the right answer without it."""
     weights = {
         "none": None,
         "zeros": np.zeros(N - 1, np.int32),

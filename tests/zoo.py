@@ -1,4 +1,4 @@
-"""Test graphs small enough for the oracle, each with a shape that has hurt some solver."""
+"""Test graphs small enough for the oracle, each with a shape that has broken a solver."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def parallel_edges() -> Graph:
 
 
 def zero_cycle() -> Graph:
-    """Two vertices joined by zero-weight edges can vouch for each other."""
+    """Return two vertices joined by zero-weight edges, which may be predecessors of each other."""
     return _edges(
         7,
         [(0, 1, 4), (1, 2, 0), (2, 3, 0), (3, 1, 0), (3, 4, 1), (4, 5, 0), (5, 4, 0), (6, 5, 0)],
@@ -91,7 +91,7 @@ def grid() -> Graph:
 
 
 def skewed() -> Graph:
-    """A few hubs, many leaves, wide weights."""
+    """Return a few hubs and many leaves with a wide range of weights."""
     rng = np.random.default_rng(7)
     n, m = 350, 3000
     s = (n * rng.random(m) ** 3).astype(int)
@@ -101,7 +101,7 @@ def skewed() -> Graph:
 
 
 def wide_weights() -> Graph:
-    """Weights over six orders of magnitude: no single delta suits them."""
+    """Return weights over six orders of magnitude, for which no single delta suits."""
     rng = np.random.default_rng(8)
     n, m = 250, 1500
     w = (10 ** (6 * rng.random(m))).astype(int)
@@ -119,7 +119,7 @@ def wide_weights() -> Graph:
 
 
 def dag_with_long_detours() -> Graph:
-    """The direct edge is always the longest way, so every vertex is improved many times."""
+    """Return a graph whose direct edges are the longest paths, so that vertices improve often."""
     n = 60
     pairs = [(u, v, (v - u) ** 2) for u in range(n) for v in range(u + 1, min(n, u + 12))]
     return _edges(n, pairs)
@@ -159,7 +159,7 @@ ZOO: dict[str, Callable[[], Graph]] = {
 
 
 def as_dtype(graph: Graph, dtype: str) -> Graph:
-    """The zoo graph in one of DTYPES; float weights are spoilt a little, so that sums round."""
+    """Return the zoo graph in one of DTYPES; float weights are perturbed so that sums round."""
     if dtype == "unweighted":
         return graph.without_weights()
     if np.dtype(dtype).kind == "i":

@@ -3,7 +3,7 @@
 The program is taken from ``NEARFAR_ADDS_SSSP``, or from PATH as ``adds-sssp``; build it with
 ``benchmarks/gpu_peers/build.sh``. It reads Galois's binary graph (``.gr``, version 1), chooses
 delta itself, solves eight times, times itself on the device and writes its distances, which are
-checked. It does not end on some graphs with hubs, so every run has a time limit.
+checked. It does not terminate on some graphs with hubs, so every run has a time limit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Adds", "write_galois"]
 
-_LIMIT = 10.0  # seconds per run: reading a large graph and eight solves take a fifth of it
+_LIMIT = 10.0  # seconds per run, five times those of reading a large graph and eight solves
 
 
 def write_galois(graph: Graph, path: Path) -> None:
@@ -41,7 +41,7 @@ def write_galois(graph: Graph, path: Path) -> None:
 
 
 class Adds(Program):
-    """ADDS for integers."""
+    """ADDS for integer weights."""
 
     name = "adds"
     parallel = False

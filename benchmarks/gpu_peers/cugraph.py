@@ -1,11 +1,11 @@
-"""cuGraph (RAPIDS): ``sssp``, and ``bfs`` where a graph has no weights, through ``pylibcugraph``.
+"""cuGraph (RAPIDS): ``sssp``, and ``bfs`` for graphs without weights, through ``pylibcugraph``.
 
-It is used where ``pylibcugraph-cu13`` is installed. Its graph is made twice beforehand: with the
-vertices as they are numbered, and with its own numbering, by degree. Memory comes from a pool. A
-whole call counts, with the device synchronised before and after: the median of ten after a first,
-of three where they are slow; a solve that takes more than five seconds is the only one. A solve
-tries every form, and the fastest counts. Predecessors come with every answer: the library makes no
-distances alone. Weights are float32, so distances above 2^24 would be rounded.
+It is used if ``pylibcugraph-cu13`` is installed. Its graph is built twice beforehand: with the
+given vertex numbers, and with its own numbering by degree. Memory comes from a pool. A whole call
+counts, with the device synchronised before and after: the median of ten calls after a first one, or
+of three if they are slow; a solve that takes more than five seconds runs only once. A solve tries
+every form, and the fastest counts. Predecessors are part of every answer, because the library
+always computes them. Weights are float32, so distances above 2^24 would be rounded.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 __all__ = ["CuGraph"]
 
 _ROUNDS, _FEWEST = 10, 3
-_ENOUGH = 1.0  # seconds of a form after which the fewest rounds are enough
-_LIMIT = 5.0  # seconds of all forms after which none is solved again and no other is tried
-_POOL = 2**30  # bytes to begin with; it grows
+_ENOUGH = 1.0  # seconds of a form from which the minimum number of rounds is used
+_LIMIT = 5.0  # seconds of all forms after which no solve is repeated and no form is tried
+_POOL = 2**30  # initial bytes of the pool, which grows
 
 
 class CuGraph(Forms):
-    """The best of cuGraph's forms."""
+    """Fastest form of cuGraph."""
 
     name = "cugraph"
     package = "pylibcugraph-cu13"
@@ -54,11 +54,11 @@ class CuGraph(Forms):
         return True if answer is True else f"{self.package} is not installed"
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Return the ids of 32 bits, and weights that float32 holds."""
+        """Return whether ids fit 32 bits and weights are exact in float32."""
         if max(graph.n_vertices, graph.n_edges) >= 2**31 - 1:
             return "too many vertices or edges for 32-bit ids"
         if graph.max_weight > 2**24:
-            return "float32 does not hold its weights"
+            return "float32 does not represent its weights"
         return super().takes(graph)
 
     def prepare(self, graph: Graph) -> None:
@@ -133,7 +133,7 @@ class CuGraph(Forms):
         return found[self.fastest()]
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
-        """Return distances in the order of the vertices; the type's greatest value is unreached."""
+        """Return distances in the order of the vertices; the dtype's maximum is unreached."""
         found, vertices = answer[::2] if self._levels else (answer[1], answer[0])
         found, vertices = runtime.download(found), runtime.download(vertices)
         limits: Any = np.iinfo if found.dtype.kind == "i" else np.finfo

@@ -35,7 +35,7 @@ _ROUNDS = 5
 
 
 class DoubleGraph(Forms, Program):
-    """The best of doubleGraph's forms."""
+    """Fastest form of doubleGraph."""
 
     name = "doublegraph"
     parallel = False
@@ -53,7 +53,7 @@ class DoubleGraph(Forms, Program):
         return found
 
     def missing(self, floats: bool = False) -> str:
-        """Say how to install the program."""
+        """Return a message that says how to install the program."""
         return f"no {self.command}-* on PATH: set {self.variable} to their folder"
 
     def find(self, floats: bool = False) -> str | None:
@@ -61,9 +61,9 @@ class DoubleGraph(Forms, Program):
         return next(iter(self._programs().values()), None)
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Return the weights that float32 holds."""
+        """Return whether weights are exact in float32."""
         if graph.max_weight > self.farthest:
-            return "float32 does not hold its weights"
+            return "float32 does not represent its weights"
         return super().takes(graph)
 
     def write(self, graph: Graph, folder: Path) -> None:
@@ -81,7 +81,7 @@ class DoubleGraph(Forms, Program):
             command = [program, "graph.bin", str(source), str(_ROUNDS), f"{form}.out"]
             try:
                 text = run_program(command, _LIMIT, cwd=self.folder)
-            except TookTooLong as problem:  # nor would the others be near
+            except TookTooLong as problem:  # other forms would not be much faster
                 self.failed[form] = str(problem)
                 break
             except RuntimeError as problem:

@@ -1,8 +1,8 @@
-"""Charts of measured results: each declared in ``charts.toml``, drawn by Matplotlib as SVG.
+"""Charts of measured results, declared in ``charts.toml`` and drawn by Matplotlib as SVG.
 
-Grey text and lines on no background can be read on light and on dark pages. A picture keeps the
-digest of what it shows and of this module, so that a check needs no Matplotlib and does not depend
-on its version.
+Grey text and lines on a transparent background are legible on light and on dark pages. A picture
+contains a digest of its data and of this module, so that a check needs no Matplotlib and does not
+depend on its version.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nearfar.system.output import replacing
 
 __all__ = ["Chart", "charts"]
 
-_GREY = "#737b85"  # at least 4 to 1 on white and on the black of dark pages
+_GREY = "#737b85"  # contrast of at least 4 to 1 on white and on dark pages
 _COLOURS = (
     "#d9730d",
     "#8a63d2",
@@ -40,28 +40,28 @@ _COLOURS = (
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture and what of result files it shows; :mod:`docs.generators.results`."""
+    """Picture of values from result files, in the language of :mod:`docs.generators.results`."""
 
     name: str
     title: str
-    files: Mapping[str, str]  #: Result files, by what rows of each have as ``file``.
+    files: Mapping[str, str]  #: Result files, by the value of ``file`` in their rows.
     rows: str
-    only: str = ""  #: Which rows.
-    group: str = ""  #: The label of a row's bars.
+    only: str = ""  #: Condition that selects rows.
+    group: str = ""  #: Label of a row's bars.
     bars: Mapping[str, str] = field(default_factory=dict)
     panel: str = ""
     series: str = ""
-    x: str = ""  #: Without it a dot stands for each row, in a strip for each panel.
+    x: str = ""  #: Horizontal values; without them each row is a dot, in a strip per panel.
     y: str = ""
     log: bool = False
 
     @property
     def where(self) -> str:
-        """The picture's path below the root."""
+        """Path of the picture below the root."""
         return f"docs/images/{self.name}.svg"
 
     def data(self) -> dict[str, dict[str, list[Any]]]:
-        """Values: of bars by group and bar, else by panel and series: pairs for lines, or dots."""
+        """Return the values by group and bar, else by panel and series, as pairs or dots."""
         found: dict[str, dict[str, list[Any]]] = {}
         for label, file in self.files.items():
             for row in rows_of(load(file) or {}, self.rows, self.only):
@@ -75,12 +75,12 @@ class Chart:
         return found
 
     def digest(self) -> str:
-        """Inputs of the picture."""
+        """Return the digest of the picture's inputs."""
         source = Path(__file__).read_text(encoding="utf-8")
         return hashlib.sha256(f"{self}{json.dumps(self.data())}{source}".encode()).hexdigest()
 
     def fresh(self) -> bool:
-        """True if the picture shows the present results."""
+        """Return whether the picture shows the present results."""
         path = ROOT / self.where
         return path.exists() and self.digest() in path.read_text(encoding="utf-8")
 
@@ -115,13 +115,13 @@ class Chart:
                 figure.savefig(place, format="svg", transparent=True, metadata=metadata)
 
     def _bars(self) -> Any:
-        """Groups of bars on a logarithmic axis."""
+        """Draw groups of bars on a logarithmic axis."""
         from matplotlib.figure import Figure
 
         data, count = self.data(), len(self.bars)
         figure = Figure(figsize=(7.6, 0.7 + len(data) * (0.2 + 0.17 * count)), layout="constrained")
         axes = figure.add_subplot()
-        colours = _colours(self.bars)[::-1]  # the last bar is this library, as the first line
+        colours = _colours(self.bars)[::-1]  # the last bar is nearfar, as is the first line
         for place, (bar, colour) in enumerate(zip(self.bars, colours, strict=True)):
             at = [y + (place - (count - 1) / 2) / (count + 1) for y in range(len(data))]
             values = [group[bar][0] for group in data.values()]
@@ -138,7 +138,7 @@ class Chart:
         return figure
 
     def _dots(self) -> Any:
-        """A strip of dots for each panel, with the median of each series, on a logarithmic axis."""
+        """Draw a strip of dots per panel, with the median of each series, on a logarithmic axis."""
         from matplotlib.figure import Figure
 
         data = self.data()
@@ -161,7 +161,7 @@ class Chart:
         return figure
 
     def _lines(self) -> Any:
-        """Panels of lines."""
+        """Draw panels of lines."""
         from matplotlib.figure import Figure
 
         data = self.data()
@@ -196,13 +196,13 @@ class Chart:
 
 
 def charts() -> list[Chart]:
-    """All charts."""
+    """Return all charts."""
     text = Path(__file__).with_name("charts.toml").read_text(encoding="utf-8")
     return [Chart(name=name, **one) for name, one in tomllib.loads(text).items()]
 
 
 def _value(text: str, row: Any) -> float | None:
-    """A number of a row, or None where it has none."""
+    """Return a number of a row, or None if it has none."""
     try:
         return middle(value_of(text, row))
     except (LookupError, TypeError, ValueError):
@@ -210,5 +210,5 @@ def _value(text: str, row: Any) -> float | None:
 
 
 def _colours(names: Any) -> list[str]:
-    """A colour for each."""
+    """Return a colour for each name."""
     return [_COLOURS[place % len(_COLOURS)] for place, _ in enumerate(names)]

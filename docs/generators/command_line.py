@@ -1,4 +1,4 @@
-"""The page of the command line: commands, arguments and exit codes from the parsers themselves."""
+"""Page of the command line: commands, arguments and exit codes, from the parsers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nearfar.lab.checkout import NOTICE
 
 __all__ = ["page"]
 
-#: Arguments that go together, under a name of their own.
+#: Groups of arguments that are described together, with their titles.
 BUNDLES = {
     "`GRAPH` and its options": ["`GRAPH`", "`--format`", "`--weight`", "`--read-option`"],
     "the options of the solver": ["`--method`", "`--device`", "`--threads`", "`--option`"],
     "the options of snapping": ["`--to`", "`--parts`", "`--max-distance`"],
 }
-#: Number of commands, or of families, from which on they share the description of an argument.
+#: Number of commands or families from which they share the description of an argument.
 SHARED = 3
 
 
@@ -105,7 +105,7 @@ def visible(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def common(lists: Iterable[Iterable[Argument]], least: int) -> list[Argument]:
-    """Return the arguments that at least so many lists hold, in their order."""
+    """Return the arguments that at least ``least`` lists contain, in their order."""
     counts = Counter(itertools.chain.from_iterable(dict.fromkeys(one) for one in lists))
     return [one for one, count in counts.items() if count >= least]
 
@@ -119,7 +119,7 @@ def examples(parser: argparse.ArgumentParser) -> Iterator[str]:
 def details(
     parser: argparse.ArgumentParser, general: list[Argument], known: list[Argument]
 ) -> Iterator[str]:
-    """Yield the arguments of one parser, and the names of those that are described elsewhere."""
+    """Yield the arguments of one parser, and the names of those described elsewhere."""
     actions = [(argument(action), action) for action in visible(parser)]
     own = [
         Argument(one.name + default_of(action), one.text)
@@ -150,13 +150,13 @@ def bundled(names: list[str]) -> list[str]:
 
 
 def items(arguments: list[Argument]) -> Iterator[str]:
-    """Yield a list of arguments; neighbours of one meaning share a line."""
+    """Yield a list of arguments; consecutive ones with one meaning share a line."""
     for text, some in itertools.groupby(arguments, lambda one: one.text):
         yield f"- {', '.join(one.name for one in some)}: {text}"
 
 
 def sentence(text: str | None) -> str:
-    """Return a description with a capital and a full stop."""
+    """Return a description with a capital letter and a full stop."""
     return f"{(text or '')[:1].upper()}{(text or '')[1:]}."
 
 

@@ -1,4 +1,4 @@
-"""The tables of the file formats, from their registry."""
+"""Tables of the file formats, from their registry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["options", "table"]
 
 
 def table() -> str:
-    """Formats with suffixes, directions and properties kept by a round trip."""
+    """Return a table of formats with suffixes, directions and properties kept by a round trip."""
     lines = [
         "| name | format | suffixes | read | write | extra | kept in a round trip |",
         "|---|---|---|---|---|---|---|",
@@ -23,7 +23,7 @@ def table() -> str:
 
 
 def options() -> str:
-    """Options of reading and writing, with their defaults."""
+    """Return a table of the options of reading and writing, with their defaults."""
     lines = ["| format | reading | writing |", "|---|---|---|"]
     for spec in formats().values():
         cells = [

@@ -1,4 +1,4 @@
-"""The page that lists every page of the documentation by its title and kind."""
+"""Page that lists every page of the documentation by title and kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nearfar.lab.checkout import NOTICE
 
 __all__ = ["page"]
 
-# Folder, heading, what its pages are for.
+# Folder, heading, purpose of its pages.
 KINDS = (
     ("tutorials", "Tutorials", "Learn by doing, from nothing to a result."),
     ("how-to", "How-to guides", "Reach one goal."),
@@ -20,7 +20,7 @@ KINDS = (
     ("reproduction", "Reproduction", "The papers' numbers and ours, and why they differ."),
 )
 
-# Pages of a folder in the order in which readers need them; others follow by title.
+# Pages of a folder in reading order; others follow by title.
 ORDER = {
     "tutorials": ("first-map",),
     "how-to": (

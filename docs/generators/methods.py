@@ -1,4 +1,4 @@
-"""The page of the methods, with a list per family, from the registry."""
+"""Page of the methods, with a list per family, from the registry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nearfar.registry import Variant, variants
 
 __all__ = ["page"]
 
-#: Number of variants from which on their common options have a title in place of the ids.
+#: Number of variants from which their common options have a title in place of the ids.
 MANY = 5
 
 
@@ -74,7 +74,7 @@ def first_sentence(package: str) -> str:
 
 
 def _facts(v: Variant) -> dict[str, str]:
-    """Return the properties that a family's members may share, by name."""
+    """Return the properties that the members of a family may share, by name."""
     return {
         "weights": "any weights" if v.weights == "any" else "",
         "sources": "many sources" if "sssp" not in v.problems else "",
@@ -83,7 +83,7 @@ def _facts(v: Variant) -> dict[str, str]:
 
 
 def _alike(members: list[Variant]) -> dict[str, str]:
-    """Return the facts that are the same for all members of a family of several."""
+    """Return the facts that all members of a family share, if there are several members."""
     facts = [_facts(v) for v in members]
     return {name: said for name, said in facts[0].items() if all(f[name] == said for f in facts)}
 
@@ -96,7 +96,7 @@ def _said(alike: dict[str, str]) -> str:
 
 
 def line(v: Variant, alike: dict[str, str]) -> str:
-    """Return the line of a variant, without what its family has in common."""
+    """Return the line of a variant, without the facts that its family shares."""
     facts = _facts(v)
     special = [facts[name] for name in ("weights", "sources") if name not in alike]
     special = [*filter(None, special), *(["**unsafe**"] if v.unsafe else [])]
@@ -107,7 +107,7 @@ def line(v: Variant, alike: dict[str, str]) -> str:
 
 
 def meanings() -> list[str]:
-    """Return what each option does, once per class of options, from its docstring."""
+    """Return the meaning of each option, once per class of options, from its docstring."""
     users: dict[type, list[str]] = {}
     for v in variants(unsafe=True):
         if dataclasses.fields(v.options):
@@ -118,7 +118,7 @@ def meanings() -> list[str]:
         described = list(entries(said.get("Parameters", [])))
         named = {name for line in described for name in re.findall(r"\w+", line.split("`")[1])}
         if missing := {f.name for f in dataclasses.fields(cls)} - named:
-            raise SystemExit(f"{cls.__name__} does not say what {sorted(missing)} mean")
+            raise SystemExit(f"{cls.__name__} does not document {sorted(missing)}")
         first, *rest = said[""]
         shown = ", ".join(f"`{name}`" for name in ids) if len(ids) < MANY else first.rstrip(".")
         defaults = {f.name: f"{f.default!r}" for f in dataclasses.fields(cls)}
@@ -128,7 +128,7 @@ def meanings() -> list[str]:
 
 
 def with_default(line: str, defaults: dict[str, str]) -> str:
-    """Return the line of an option with its default behind the name, if there is one default."""
+    """Return the line of an option with its default after the name, if all share one."""
     names = line.split("`")[1]
     values = dict.fromkeys(defaults[name] for name in re.findall(r"\w+", names))
     if len(values) > 1:

@@ -1,4 +1,4 @@
-"""``src/nearfar/solve/option_types.py``: the options of all methods, as type checkers read them."""
+"""Source of ``src/nearfar/solve/option_types.py``: the options of all methods for type checkers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["MethodOptions", "SearchOptions"]
 
 
 def _text(owner: type[Any], annotation: str) -> str:
-    """The annotation of a field; a name that its module gives a type is written out."""
+    """Return the annotation of a field, with names of its module's types written out."""
     alias = getattr(sys.modules[owner.__module__], annotation, None)
     text = annotation if alias is None else str(alias).replace("typing.", "")
     return text.replace("'", '"')
@@ -39,14 +39,14 @@ def _class(name: str, base: str, summary: str, options: dict[str, set[str]]) -> 
 
 
 def module() -> str:
-    """Text of the file."""
+    """Return the text of the file."""
     one: dict[str, set[str]] = defaultdict(set)
     many: dict[str, set[str]] = defaultdict(set)
     for variant in variants(unsafe=True):
         options = one if "sssp" in variant.problems else many
         for field in dataclasses.fields(variant.options):
             options[field.name].add(_text(variant.options, str(field.type)))
-    devices = {"devices": one.pop("devices")}  # a keyword of the functions for many themselves
+    devices = {"devices": one.pop("devices")}  # a keyword of the functions for many sources
     shared = {name: kinds | many.pop(name, set()) for name, kinds in one.items()}
     return "\n\n".join([
         _HEAD,

@@ -1,7 +1,7 @@
-"""The pages of the Python names: signatures and docstrings as Markdown.
+"""Pages of the Python names: signatures and docstrings as Markdown.
 
-A docstring is numpydoc; its sections become paragraphs and lists. What a section may be called is
-what numpydoc has, so a heading that is none of them fails here instead of vanishing.
+A docstring is numpydoc; its sections become paragraphs and lists. A heading that numpydoc does not
+define is an error instead of being dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
     "topic_page",
 ]
 
-# Heading, a sentence, and the names below `nearfar.` that stand under it.
+# Heading, a sentence, and its names below `nearfar.`.
 GROUPS: list[tuple[str, str, list[str]]] = [
     (
         "One source",
@@ -217,17 +217,17 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
         ("Choosing, tuning, describing", "Maps, experiments and reports", "The GPU"),
     ),
 }
-#: The functions that solve, which take what they share under one name, in one order.
+#: Functions that solve; shared parameters have the same names and order in all of them.
 SOLVERS = (
     *("sssp", "distances", "all_pairs", "shortest_path"),
     *("k_shortest_paths", "nearest", "isochrone"),
 )
-#: What they share, by keyword only, in this order; then come the parameters of each alone.
+#: Shared keyword-only parameters in order; further parameters of a function follow.
 SHARED = (
     *("weight", "method", "device", "threads", "limit"),
     *("targets", "predecessors", "stats", "progress"),
 )
-#: What parameters mean wherever they occur. Pages leave out those that have no other meaning.
+#: Common meanings of parameters. Pages leave out parameters that have no other meaning.
 COMMON: dict[str, str] = {
     "graph": "`Graph`, SciPy sparse matrix or NetworkX graph (`graph_like`)",
     "source, target, vertex": "index, or external name if the graph has names",
@@ -258,17 +258,17 @@ ENTRIES = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
 PROSE = ("Notes", "Examples", "References", "See Also")
 
 
-#: Bases of Graph that hold a part of it each.
+#: Base classes that contain parts of Graph.
 _PARTS = ("Vertices", "Exchange")
-#: Names whose parameters are another library's, a command's or few users' concern: a summary and
-#: `help` are enough.
+#: Names whose parameters belong to another library or a command, or that few
+#: users need: only a summary is shown.
 _BRIEF = (
     *("csgraph.", "lab.", "raster.interfaces.", "cuda.", "prepared.cuda."),
     *("choose.rank", "choose.best", "choose.calibrate.", "prepared.cpu.labels."),
 )
-#: Names whose signatures are another library's as well.
+#: Prefixes of names whose signatures are those of another library.
 _THEIRS = ("csgraph.", "raster.interfaces.")
-#: Members without an underscore that other files of the package call, and users have no use for.
+#: Members without an underscore that are for use within the package only.
 _INTERNAL = frozenset(
     (
         *("Graph.device_arrays", "Graph.first_negative", "Graph.has_transpose", "Graph.has_view"),
@@ -286,15 +286,15 @@ _INTERNAL = frozenset(
 
 
 def public(name: str) -> Any:
-    """The object that a name below ``nearfar.`` stands for."""
+    """Return the object of a name below ``nearfar.``."""
     module, _, attribute = name.rpartition(".")
     return getattr(importlib.import_module(f"nearfar.{module}" if module else "nearfar"), attribute)
 
 
 def members(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Public methods of a class in the order of its text: constructors first.
+    """Return the public methods of a class in source order, constructors first.
 
-    Those of a base without a place of its own in the reference are the class's.
+    Methods of a base without its own place in the reference are included.
     """
     parts = [base for base in cls.__bases__ if base.__name__ in _PARTS]
     for name, value in (pair for part in (cls, *parts) for pair in vars(part).items()):
@@ -304,7 +304,7 @@ def members(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def properties(cls: type) -> Iterator[str]:
-    """Public properties of a class, one line each, as a bulleted list under a heading."""
+    """Return the public properties of a class as a bulleted list under a heading."""
     found = [
         (name, inspect.getdoc(value) or "")
         for name, value in vars(cls).items()
@@ -321,12 +321,12 @@ def properties(cls: type) -> Iterator[str]:
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """Lines of each section of a docstring; those before the first have the key ``""``.
+    """Return the lines of each section of a docstring; those before the first have the key ``""``.
 
     Raises
     ------
     SystemExit
-        For an underlined heading that numpydoc does not have.
+        For an underlined heading that numpydoc does not define.
     """
     found: dict[str, list[str]] = {"": []}
     now = ""
@@ -343,13 +343,13 @@ def sections(text: str) -> dict[str, list[str]]:
 
 
 def markdown(text: str) -> str:
-    """Reference roles and double backticks as code spans."""
+    """Convert reference roles and double backticks to code spans."""
     text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text)
     return text.replace("``", "`")
 
 
 def entries(lines: list[str]) -> Iterator[str]:
-    """A definition list as a bulleted one."""
+    """Convert a definition list to a bulleted list."""
     head, told = "", []
     for line in [*lines, ""]:
         if line.startswith("    "):
@@ -363,9 +363,9 @@ def entries(lines: list[str]) -> Iterator[str]:
 
 
 def item(head: str, told: list[str]) -> str:
-    """One name with its type and description."""
+    """Return one name with its type and description."""
     if head.endswith("."):
-        raise SystemExit(f"{head!r}: the sentence belongs on the next line, indented")
+        raise SystemExit(f"{head!r}: put the sentence on the next line, indented")
     name, colon, kind = head.partition(" : ")
     kind = f" ({markdown(kind)})" if colon else ""
     text = markdown(" ".join(told))
@@ -373,9 +373,9 @@ def item(head: str, told: list[str]) -> str:
 
 
 def described(obj: Any, *, brief: bool = False) -> Iterator[str]:
-    """Yield a docstring as Markdown; its first paragraph alone with ``brief``.
+    """Yield a docstring as Markdown, with ``brief`` only its first paragraph.
 
-    Errors are named only: the index says what each means, and ``help`` when it is raised.
+    Errors are only named: the index has the meaning of each, and ``help`` the conditions.
     """
     for title, lines in sections(inspect.getdoc(obj) or "").items():
         if brief and title:
@@ -405,7 +405,7 @@ def described(obj: Any, *, brief: bool = False) -> Iterator[str]:
 
 
 def _is_common(line: str) -> bool:
-    """Return whether an entry of a list says no more than :data:`COMMON` does."""
+    """Return whether an entry of a list adds nothing to :data:`COMMON`."""
     found = re.fullmatch(r"- `([^`]+)`(?: \((.*?)\))?(?:: (.*))?", line)
     if not found or not set(found[1].split(", ")) <= _COMMON_NAMES:
         return False
@@ -414,7 +414,7 @@ def _is_common(line: str) -> bool:
 
 
 def signature(name: str, obj: Any) -> Iterator[str]:
-    """The call, one parameter a line where it is long."""
+    """Return the call, with one parameter per line if it is long."""
     found = inspect.signature(obj)
     kept = [p for p in found.parameters.values() if p.name not in ("self", "cls")]
     plain = found.replace(
@@ -425,13 +425,13 @@ def signature(name: str, obj: Any) -> Iterator[str]:
     if len(text) > 96:
         inside = ",\n    ".join(shown(plain))
         text = f"{name}(\n    {inside},\n)"
-    # A function as default has an address in its text, which changes from run to run.
+    # The text of a function as default contains its address, which changes between runs.
     text = re.sub(r"<function .*? at 0x[0-9a-f]+>", "...", text)
     yield from ("```python", text, "```", "") if "\n" in text else (f"`{text}`", "")
 
 
 def shown(plain: inspect.Signature) -> Iterator[str]:
-    """Parameters as written, with the bare star before those that are keywords only."""
+    """Return parameters as written, with the bare star before keyword-only ones."""
     starred = False
     for parameter in plain.parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -443,7 +443,7 @@ def shown(plain: inspect.Signature) -> Iterator[str]:
 
 
 def exceptions() -> Iterator[str]:
-    """A table of what may be raised."""
+    """Return a table of the exceptions."""
     yield "Every exception is a `nearfar.NearfarError`, available as `nearfar.NAME`."
     yield ""
     yield "| exception | also a | when |"
@@ -474,7 +474,7 @@ def solver_table() -> Iterator[str]:
 
 
 def index_page(notice: str) -> str:
-    """Return the page that lists the others, what the functions share, and the errors."""
+    """Return the page that lists the other pages, the common parameters, and the errors."""
     lines = ["# Python", "", notice, ""]
     lines += [
         "Distances have the dtype of the weights and their unit. Options of a method are keywords",

@@ -1,4 +1,4 @@
-"""What ```tables.toml`` cannot say by paths: functions of a row, of a document, and rows."""
+"""Functions for ``tables.toml``, for values that paths cannot name."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from nearfar.lab.checkout import results
 
 
 def best_peer(run: Any) -> str:
-    """Milliseconds of the fastest peer but SciPy, with its name."""
+    """Return milliseconds of the fastest peer except SciPy, with its name."""
     best = _best_peer(run)
     return f"{milliseconds(best['median_seconds'])} {best['contender']}"
 
 
 def best_peer_ms(run: Any) -> float:
-    """Milliseconds of the fastest peer but SciPy."""
+    """Return milliseconds of the fastest peer except SciPy."""
     return 1e3 * float(_best_peer(run)["median_seconds"])
 
 
@@ -29,7 +29,7 @@ def _best_peer(run: Any) -> Any:
 
 
 def front_page(document: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the README: each graph of the CPU, and the largest of a family on a GPU."""
+    """Yield the rows of the README: each CPU graph, and the largest graph of a family on a GPU."""
     for run in document["runs"]:
         mine = next(one for one in run["beside_peers"] if one["contender"] == "nearfar (2 thr)")
         names = {one["contender"]: one for one in run["results"]}
@@ -60,7 +60,7 @@ def front_page(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def gpu_of_front_page(_: Any) -> str:
-    """Return the machine on which the rows of a GPU were measured."""
+    """Return the machine on which the GPU rows were measured."""
     document = results("flagship.json")
     if document is None:
         return "not measured"
@@ -69,21 +69,21 @@ def gpu_of_front_page(_: Any) -> str:
 
 
 def versions_of_peers(document: Any) -> str:
-    """The peers that were measured, with their versions."""
+    """Return the measured peers with their versions."""
     every = [one for run in document["runs"] for one in run["results"] if "samples" in one]
     versions = {one["name"]: f"{one['name']} {one['version']}" for one in every}
     return ", ".join(x for x in versions.values() if "unknown" not in x and "nearfar" not in x)
 
 
 def best_program(row: Any) -> str:
-    """Milliseconds of the fastest other program on the GPU, with its name."""
+    """Return milliseconds of the fastest other program on the GPU, with its name."""
     best = row["best_peer_ms"]
     name = next(one["peer"] for one in row["peers"] if one["right"] and one["ms"] == best)
     return f"{number(best)} {name}"
 
 
 def program(row: Any, name: str) -> str:
-    """Milliseconds of another program on the GPU, or why there are none."""
+    """Return milliseconds of another program on the GPU, or the reason why there are none."""
     peer = next((one for one in row.get("peers", []) if one["peer"] == name), None)
     if peer is None:
         return "-"
@@ -93,31 +93,31 @@ def program(row: Any, name: str) -> str:
 
 
 def forms_tried(row: Any) -> int:
-    """The number of doubleGraph's forms that were tried on a graph."""
+    """Return the number of doubleGraph's forms that were tried on a graph."""
     return len(next(one["forms"] for one in row["peers"] if one["peer"] == "doublegraph"))
 
 
 def settles_at(row: Any) -> int:
-    """The solve from which on the form of a graph's solves stays."""
+    """Return the solve from which the form of a graph's solves stays the same."""
     forms = row["forms"]
     return max((at for at, form in enumerate(forms) if form != forms[-1]), default=-1) + 2
 
 
 def steps(row: Any) -> str:
-    """The steps of breadth-first search by kind."""
+    """Return the steps of breadth-first search by kind."""
     kinds = next(one["kinds"] for one in row["rows"] if one["engine"] == "breadth-first")
     return ", ".join(f"{one['steps']} {kind}" for kind, one in kinds.items())
 
 
 def paper_ratios(document: Any) -> str:
-    """The ratios of times that the paper of Crauser's criterion on GPUs has, by degree."""
+    """Return the ratios of times in the paper on Crauser's criterion on GPUs, by degree."""
     ratios = {row["degree"]: row["paper_time_ratio"] for row in document["results"]}
     said = (f"{min(r):.3g} to {max(r):.3g} for degree {degree}" for degree, r in ratios.items())
     return ", ".join(said)
 
 
 def one_launch(row: Any) -> float | None:
-    """Milliseconds of the one-launch engine on the same graph."""
+    """Return milliseconds of the one-launch engine on the same graph."""
     rows = [
         one for one in (results("flagship.json") or {"results": []})["results"] if "rows" in one
     ]
@@ -126,25 +126,25 @@ def one_launch(row: Any) -> float | None:
 
 
 def in_its_unit(row: Any) -> str:
-    """A time in milliseconds, microseconds or nanoseconds."""
+    """Return a time in milliseconds, microseconds or nanoseconds."""
     took = statistics.median(row["value"])
     unit, scale = ("ms", 1e3) if took >= 1e-4 else ("us", 1e6) if took >= 1e-7 else ("ns", 1e9)
     return f"{number(took * scale)} {unit}"
 
 
 def amount(row: Any) -> str:
-    """A value with its unit."""
+    """Return a value with its unit."""
     value = row["value"]
     return f"{value:,} {row['unit']}" if isinstance(value, int) else f"{value:,.3g} {row['unit']}"
 
 
 def one_thread(row: Any) -> float:
-    """Milliseconds of a contender with one thread."""
+    """Return milliseconds of a contender with one thread."""
     return float(row[row["who"].replace("2 threads", "1 threads")]["median"])
 
 
 def best_of_cores(row: Any, threads: str) -> float:
-    """The fastest peer's time over ours with so many threads."""
+    """Return the fastest peer's time over nearfar's, with a number of threads."""
     rows = [one for one in row["rows"] if one["threads"] == int(threads) and "wrong" not in one]
     found = {one["engine"]: one["median_ms"] for one in rows}
     own = found["auto"]
@@ -152,7 +152,7 @@ def best_of_cores(row: Any, threads: str) -> float:
 
 
 def memory_speeds(document: Any) -> str:
-    """Return the speeds of memory for one thread and for most."""
+    """Return the speeds of memory for one thread and for the most threads."""
     return ", ".join(
         f"{one['what']} {number(one['speeds'][0])} and {number(one['speeds'][-1])} {one['unit']}"
         for one in document["limits"]
@@ -161,7 +161,7 @@ def memory_speeds(document: Any) -> str:
 
 
 def mean_and_worst(document: Any) -> str:
-    """Mean and worst of the ratios of ``auto`` to the best."""
+    """Return the mean and the worst ratio of ``auto`` to the best."""
     ratios = [(one["auto_over_best"], name) for one, name in _choices(document)]
     mean = math.exp(statistics.fmean(math.log(ratio) for ratio, _ in ratios))
     return f"Geometric mean {mean:.3f}, worst {max(ratios)[0]:.3f} on {max(ratios)[1]}"
@@ -174,10 +174,10 @@ def _choices(document: Any) -> Iterator[tuple[Any, str]]:
 
 
 def iteration_costs(document: Any) -> Iterator[dict[str, Any]]:
-    """Graphs with the time of an iteration, from two methods.
+    """Yield graphs with the time of an iteration, from two methods.
 
-    Both look at the same edges with the same kernels and differ in the number of iterations, so a
-    line through both separates the time of an iteration from the rest.
+    Both read the same edges with the same kernels and differ in the number of iterations, so a line
+    through both separates the time per iteration from the rest.
     """
     for result in document["results"]:
         both = [result["rows"].get(f"{x}_successors@cuda", {}) for x in ("frontier", "crauser")]
@@ -189,7 +189,7 @@ def iteration_costs(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def few_and_many(document: Any) -> Iterator[dict[str, Any]]:
-    """Measures of few sources on a core and the GPU, with those of many on the GPU."""
+    """Yield measures of few sources on a core and the GPU, with those of many on the GPU."""
     found = {row["what"]: row for row in document["rows"]}
     for name, many in found.items():
         if name.endswith(" sources"):
@@ -198,18 +198,18 @@ def few_and_many(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def on_the_link(row: Any) -> float | None:
-    """Share of the kernels' time in which devices read from each other."""
+    """Return the share of the kernels' time in which devices read from each other."""
     return link_share(row)
 
 
 def repeated(document: Any) -> str:
-    """The repeated work, and its number of repetitions."""
+    """Return the repeated work, and its number of repetitions."""
     rows = [row for row in document["results"] if row.get("repeats")]
     return "; ".join(f"{row['what']}, {row['repeats']} times" for row in rows) or "nothing"
 
 
 def zoo_halves(document: Any) -> Iterator[dict[str, Any]]:
-    """Yield the lead over the best other program on each half of the zoo of speed."""
+    """Yield the lead over the best other program on each half of the speed zoo."""
     rows = [
         {**graph, **row} for graph in document["results"] for row in graph["rows"] if "ratio" in row
     ]

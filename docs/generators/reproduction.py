@@ -1,7 +1,7 @@
-"""The pages of docs/reproduction and their pictures, from the kept results of the experiments.
+"""Pages of docs/reproduction and their pictures, from the stored results of the experiments.
 
-A page is ``page()`` of the module ``page`` in an experiment's folder. Pictures need matplotlib;
-their bytes depend on its version, so a check only asks whether they are there.
+A page is ``page()`` of the module ``page`` in an experiment's folder. Pictures need Matplotlib;
+their bytes depend on its version, so a check tests only whether they exist.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOLDER = "docs/reproduction"
 
 
 def makers() -> dict[str, Callable[[], str]]:
-    """Return the maker of each page by its path below the root."""
+    """Return the function that makes each page, by its path below the root."""
     found = {}
     for name, experiment in experiments().items():
         package = type(experiment).__module__.rpartition(".")[0]
@@ -32,12 +32,12 @@ def makers() -> dict[str, Callable[[], str]]:
 
 
 def shown(texts: Iterable[str]) -> set[str]:
-    """File names of the pictures that pages show."""
+    """Return the file names of the pictures that pages show."""
     return {name for text in texts for name in re.findall(r"\]\(images/([^)]+)\)", text)}
 
 
 def draw(wanted: set[str]) -> None:
-    """Draw every wanted picture and delete those that no page shows any more."""
+    """Draw every wanted picture and delete those that no page shows."""
     images = checkout.ROOT / FOLDER / "images"
     for name in experiments():
         for device in ("cpu", "cuda"):
@@ -48,7 +48,7 @@ def draw(wanted: set[str]) -> None:
 
 
 def wrong_pictures(wanted: set[str]) -> list[str]:
-    """Errors of the pictures in the folder, in words."""
+    """Return messages about missing and unused pictures in the folder."""
     held = {path.name for path in (checkout.ROOT / FOLDER / "images").glob("*.png")}
     return [
         f"{FOLDER}/images/{name} {'is missing' if name in wanted else 'is on no page'}"

@@ -1,10 +1,10 @@
-"""The language in which ``tables.toml`` names rows and values of result files.
+"""Language in which ``tables.toml`` selects rows and values of result files.
 
 A path has steps between slashes: a key, a position in a list, ``engine=auto`` for the first entry
 of a list with that field (``options=``: with an empty one), ``*`` for each of a list or mapping,
-``min`` and ``max`` of what is there, ``$trick`` for the key that the row has as ``trick``; a last
-step that ends with ``?`` may be missing. Values are paths, numbers, and sums, differences, products
-and ratios of them, with spaces around the sign; a list counts as its median. After a bar stands a
+``min`` and ``max`` of the values, ``$trick`` for the key that the row has as ``trick``; a last step
+that ends with ``?`` may be missing. Values are paths, numbers, and sums, differences, products and
+ratios of them, with spaces around the sign; a list counts as its median. After a bar follows a
 format: a unit of :data:`UNITS`, ``x`` for a ratio, or one of Python's. ``@name`` calls a function
 of :mod:`docs.generators.readings`.
 """
@@ -28,16 +28,16 @@ UNITS = {"ms": 1e3, "us": 1e6, "ns": 1e9, "million": 1e-6, "billion": 1e-9, "MB"
 UNITS |= {"MiB": 2.0**-20, "GiB": 2.0**-30}
 
 
-#: The content of a kept result, or None where it was not measured yet.
+#: Return the content of a stored result, or None if it was not measured yet.
 load = functools.cache(checkout.results)
 
 
 def rows_of(document: Any, path: str, where: str = "") -> list[dict[str, Any]]:
-    """The rows at a path, with the fields of all enclosing objects.
+    """Return the rows at a path, with the fields of all enclosing objects.
 
-    ``*graph`` in the path keeps the key of a mapping as ``graph``; what is no mapping becomes the
-    field ``value``. ``where`` is ``field`` (has a value), ``field=value``, ``field~part`` or
-    ``field!~part``.
+    ``*graph`` in the path stores the key of a mapping as ``graph``; a value that is not a mapping
+    becomes the field ``value``. ``where`` is ``field`` (has a value), ``field=value``,
+    ``field~part`` or ``field!~part``.
     """
     if path.startswith("@"):
         return list(getattr(readings, path[1:])(document))
@@ -53,7 +53,7 @@ def rows_of(document: Any, path: str, where: str = "") -> list[dict[str, Any]]:
 
 
 def _spread(value: Any, steps: Sequence[str], above: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Rows below a value; a step that is missing leaves none."""
+    """Yield the rows below a value; a missing step yields none."""
     row = {**above, **(value if isinstance(value, dict) else {"value": value})}
     if not steps:
         yield row
@@ -105,7 +105,7 @@ def _or_nothing(value: Any, steps: Sequence[str], row: Any) -> Any:
 
 
 def value_of(text: str, row: Any) -> Any:
-    """The value of an expression for a row."""
+    """Return the value of an expression for a row."""
     for first, second in ((" + ", " - "), (" * ", " / ")):
         left, sign, right = _last(text, first, second)
         if sign:
@@ -123,20 +123,20 @@ def value_of(text: str, row: Any) -> Any:
 
 
 def _last(text: str, *signs: str) -> tuple[str, str, str]:
-    """The text around the last of the signs, which bind to the left."""
+    """Return the text on both sides of the last of the signs, which are left-associative."""
     sign = max(signs, key=text.rfind)
     return text.rpartition(sign) if sign in text else (text, "", "")
 
 
 def middle(value: Any) -> float:
-    """A number; of a list the median, of nested lists that of their medians."""
+    """Return a number; for a list its median, for nested lists the median of their medians."""
     if isinstance(value, list):
         return statistics.median(middle(one) for one in value if one not in ("", None))
     return float(0 if value == "" else value)
 
 
 def cell(text: str, row: Any) -> str:
-    """An expression or a text with expressions in braces for a row; a dash where it has none."""
+    """Return the text of an expression, or of a text with expressions in braces; else a dash."""
     try:
         return filled(text, row) if "{" in text else _shown(text, row)
     except (LookupError, TypeError, ZeroDivisionError, statistics.StatisticsError):
@@ -144,12 +144,12 @@ def cell(text: str, row: Any) -> str:
 
 
 def filled(text: str, row: Any) -> str:
-    """A text with its expressions in braces filled in."""
+    """Return a text with its expressions in braces filled in."""
     return re.sub(r"\{([^{}]+)\}", lambda found: _shown(found[1], row), text)
 
 
 def _shown(text: str, row: Any) -> str:
-    """The value of an expression in its format."""
+    """Return the value of an expression in its format."""
     expression, _, form = text.partition(" | ")
     value, form = value_of(expression, row), form.strip()
     if isinstance(value, list) and form.startswith("/"):

@@ -1,4 +1,4 @@
-"""Measured tables: each declared in ``tables.toml``, drawn as Markdown by one renderer."""
+"""Tables of measured results, declared in ``tables.toml`` and rendered as Markdown."""
 
 from __future__ import annotations
 
@@ -19,35 +19,39 @@ _VERDICTS = ("right", "proven", "same_answer")
 
 @dataclass(frozen=True)
 class Table:
-    """A block of a page, and what of a result file it shows; :mod:`docs.generators.results`."""
+    """Block of a page with values of a result file; see :mod:`docs.generators.results`."""
 
-    page: str  #: Below ``docs``, without ``.md``; ``README`` is that of the repository.
+    page: str  #: Path below ``docs``, without ``.md``; ``README`` is the repository's.
     block: str
-    file: str  #: In ``benchmarks/results``.
+    file: str  #: File in ``benchmarks/results``.
     rows: str = "results/*"
-    where: str = ""  #: Which rows.
-    order: str = ""  #: Keys by which they are sorted, if any.
-    columns: Mapping[str, str] = field(default_factory=dict)  #: Expressions by their heads.
+    where: str = ""  #: Condition that selects rows.
+    order: str = ""  #: Keys by which rows are sorted, if any.
+    columns: Mapping[str, str] = field(
+        default_factory=dict
+    )  #: Expressions of the columns by heading.
     #: With ``across``, rows that agree in all columns share a line, and ``cell`` is in a column
     #: named by ``across``.
     across: str = ""
     cell: str = ""
-    best: str = ""  #: Of several rows for one line or cell, the one with the least of this.
-    turned: bool = False  #: A line for each column, a column for each row.
-    optional: bool = False  #: Columns without a value are left out; otherwise they are an error.
+    best: str = ""  #: Expression whose least value selects among several rows for one line or cell.
+    turned: bool = False  #: Whether the table is transposed: a line per column, a column per row.
+    optional: bool = (
+        False  #: Whether columns without a value are left out instead of being an error.
+    )
     above: str = ""
     note: str = ""
-    proof: str = ""  #: The comparison, named where no answer was wrong.
-    gpu: bool = False  #: Whether a GPU did the work.
-    measure: str = ""  #: The command, where it is not the script with the file's name.
+    proof: str = ""  #: Comparison of the answers, stated if none was wrong.
+    gpu: bool = False  #: Whether the rows were measured on a GPU.
+    measure: str = ""  #: Command, if it is not the script with the file's name.
 
     @property
     def where_to(self) -> str:
-        """The page's path below the root."""
+        """Path of the page below the root."""
         return "README.md" if self.page == "README" else f"docs/{self.page}.md"
 
     def markdown(self) -> str:
-        """The text of the block."""
+        """Return the text of the block."""
         document = load(self.file)
         if document is None or not (rows := rows_of(document, self.rows, self.where)):
             command = self.measure or f"python benchmarks/{self.file.removesuffix('.json')}.py"
@@ -57,7 +61,7 @@ class Table:
         lines = self._lines(rows)
         if self.turned:
             lines = [list(line) for line in zip(*lines, strict=True)]
-        # Words to the left, numbers to the right.
+        # Words are aligned to the left, numbers to the right.
         words = (
             any(line[:1].isalpha() for line in column[1:]) for column in zip(*lines, strict=True)
         )
@@ -71,7 +75,7 @@ class Table:
         return "\n\n".join(filter(None, (filled(self.above, document), drawn, below)))
 
     def _lines(self, rows: list[Any]) -> list[list[str]]:
-        """Heads and lines."""
+        """Return headings and lines."""
         labels = [tuple(cell(text, row) for text in self.columns.values()) for row in rows]
         if not self.across:
             held = self._least(zip((label[0] for label in labels), rows, labels, strict=True))
@@ -86,7 +90,7 @@ class Table:
         return [[*self.columns, *heads], *lines]
 
     def _least(self, found: Iterable[tuple[Any, Any, Any]]) -> dict[Any, Any]:
-        """Return the value of each key; of several rows, that of the least ``best``."""
+        """Return the value of each key; of several rows that of the least ``best``."""
         held: dict[Any, tuple[Any, Any]] = {}
         for key, row, text in found:
             if key not in held or (self.best and at(row, self.best) < at(held[key][0], self.best)):
@@ -94,7 +98,7 @@ class Table:
         return {key: text for key, (_, text) in held.items()}
 
     def _full(self, lines: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Heads and lines, without columns that no row has where that may be."""
+        """Return headings and lines; empty columns are left out if optional."""
         columns = [list(column) for column in zip(self.columns, *lines, strict=True)]
         full = [column for column in columns if {*column[1:]} - {"-"}]
         if len(full) < len(columns) and not self.optional:
@@ -105,7 +109,7 @@ class Table:
 
 @functools.cache
 def tables() -> list[Table]:
-    """Return all tables; one that is ``like`` another inherits the fields it does not set."""
+    """Return all tables; one that is ``like`` another inherits the fields that it does not set."""
     declared = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
     flat = {
         block: {**own, "page": page, "block": block}
@@ -117,7 +121,7 @@ def tables() -> list[Table]:
 
 
 def _resolve(own: dict[str, Any], flat: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Complete a table with the keys of the one that it is like, and so on."""
+    """Complete a table with the keys of the one that it is like, recursively."""
     model = _resolve(flat[own["like"]], flat) if "like" in own else {}
     columns = {**model.get("columns", {}), **own.get("columns", {})}
     rest = {name: value for name, value in own.items() if name != "like"}
@@ -125,7 +129,7 @@ def _resolve(own: dict[str, Any], flat: dict[str, dict[str, Any]]) -> dict[str, 
 
 
 def _wrong(value: Any) -> Iterator[int]:
-    """Counts of wrong answers of this library in a document."""
+    """Yield the counts of wrong answers of nearfar in a document."""
     if isinstance(value, list):
         for one in value:
             yield from _wrong(one)
@@ -154,7 +158,7 @@ def _measured_on(document: Any, rows: list[Any], gpu: bool) -> str:
 
 
 def _cores(around: Any) -> str:
-    """A processor and its cores."""
+    """Return a processor and its cores."""
     count = around["cores"]
     return f"{around['cpu']}, {count} core{'s' * (count != 1)}"
 
@@ -165,5 +169,5 @@ def _gpu(around: Any, document: Any) -> str:
 
 
 def _ends(values: list[str], key: Callable[[str], Any]) -> str:
-    """Least and greatest, or the one that all are."""
+    """Return least and greatest, or the common value."""
     return " to ".join(dict.fromkeys((min(values, key=key), max(values, key=key))))

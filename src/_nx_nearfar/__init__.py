@@ -1,8 +1,8 @@
-"""What NetworkX must know of the nearfar backend before it is imported.
+"""Metadata of the nearfar backend, which NetworkX reads before it imports the backend.
 
-NetworkX loads this while its own algorithms are still being defined, so nothing here may import
-NetworkX or nearfar, not even through a parent package: it would register no function, and
-silently.
+NetworkX loads this module while its own algorithms are still being defined. The module must not
+import NetworkX or nearfar, not even through a parent package: no function would be registered, and
+no error raised.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 __all__ = ["FUNCTIONS", "get_info"]
 
-_LAZY = "Path dictionaries are read-only mappings that spell out a path when it is asked for."
+_LAZY = "Path dictionaries are read-only mappings that build a path on access."
 _NEGATIVE = "Graphs with negative weights are left to NetworkX."
 _ZERO = "Graphs with cycles of weight zero are left to NetworkX."
 _ANY = "Any of the tied shortest paths may be returned."
@@ -74,7 +74,7 @@ FUNCTIONS: dict[str, str] = {
 
 
 def get_info() -> dict[str, Any]:
-    """The backend's entry for ``networkx.backend_info``."""
+    """Return the backend's entry for ``networkx.backend_info``."""
     return {
         "backend_name": "nearfar",
         "project": "nearfar",

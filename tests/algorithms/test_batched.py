@@ -1,4 +1,4 @@
-"""Many sources: every batch method against single searches, bit for bit, whatever the batch."""
+"""Many sources: every batch method against single searches, bit for bit, for any batch."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_1000_random_batches_do_not_touch_each_other():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_heap_and_buckets_find_the_same_bits(dtype, index):
-    """Memory kept between searches: whole rows, ends at targets or a limit, in turn."""
+    """Whole rows, and searches that end at targets or a limit, reuse memory in alternation."""
     rng = np.random.default_rng(12)
     for n, m in [(3, 2), (300, 900), (700, 2000), (900, 40_000)]:
         plain = random_graph(rng, n, m, dtype, high=10_000)
@@ -244,7 +244,7 @@ def test_out_array_in_place_and_its_checks(tmp_path):
     with pytest.raises(OptionError, match="read-only"):
         all_pairs(graph, out=out)
     for given in (wide, np.zeros((60, 60), np.int32), "csr", tmp_path / "r.npy"):
-        # One of the weights' dtype got the rows, and reduce was forgotten.
+        # Regression: `out` in the weights' dtype received rows, and reduce was ignored.
         with pytest.raises(OptionError, match="reduce cannot be combined with out"):
             all_pairs(graph, reduce="sum", out=given)
 
@@ -357,7 +357,7 @@ def test_vertex_names():
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_lanes_are_as_wide_as_the_heaviest_weight_needs(dtype):
-    """Also where the caller is wrong about it: what does not fit is repeated."""
+    """Also if the caller's bound is wrong: rows that do not fit are repeated."""
     far = 2**28
     graph = Graph.from_csr([0, 1, 2, 2], [1, 2], np.array([7, far], dtype))
     sources = np.array([0, 1, 2], dtype=np.int32)
@@ -415,7 +415,7 @@ def test_auto_takes_lanes_for_small_worlds_and_single_searches_for_roads():
 
 
 def test_a_worker_begins_every_search_with_the_first_width():
-    """Thin ends of searches widened the buckets, from one source to the next without an end."""
+    """Regression: the buckets' width grew from one source to the next."""
     graph = nearfar.generate("grid", rows=200, columns=200, seed=1)
     counts = []
     for repeats in (1, 12):
@@ -429,7 +429,7 @@ def test_a_worker_begins_every_search_with_the_first_width():
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("count", [5, 40])
 def test_rows_are_the_same_whether_a_worker_searches_in_them_or_copies_them(count, threads, limit):
-    """From four sources per worker on, it has distances of its own."""
+    """From four sources per worker on, a worker has its own distances."""
     graph = nearfar.generate("grid", rows=30, columns=30, seed=2)
     sources = np.arange(0, 900, 900 // count)[:count]
     found = distances(

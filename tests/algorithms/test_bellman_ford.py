@@ -1,4 +1,4 @@
-"""Bellman-Ford: every form against plain rounds, cycles proven, known sums, no false alarms."""
+"""Bellman-Ford: every form against plain rounds, proven cycles, known sums, no false alarms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SPLIB = [
 
 
 def reference(graph: Graph, source: int):
-    """Distances by n rounds over every edge, or None for a reachable negative cycle."""
+    """Return distances by n rounds over every edge, or None for a reachable negative cycle."""
     weights = graph.effective_weights.tolist()
     edges = [
         (v, int(graph.indices[i]), weights[i])
@@ -146,7 +146,7 @@ def test_float_cycles_near_zero_end_and_raise_no_false_alarm(form, weights, nega
 )
 @settings(max_examples=200)
 def test_cycles_of_exact_weight_zero_never_alarm(steps, start, form):
-    """Differences of potentials sum to zero around a cycle, as arbitrage-free rates do."""
+    """Differences of potentials sum to zero around a cycle, as do arbitrage-free rates."""
     potentials = np.array(steps, dtype=np.float64) / 8
     k = len(steps)
     weights = potentials - np.roll(potentials, -1)
@@ -169,7 +169,7 @@ def test_sums_below_32_bits_are_repeated_in_64(form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_cycle_is_found_long_before_n_rounds(form):
-    """A cycle near the start of a path of 20,000 vertices: n rounds would cost n times m edges."""
+    """A cycle near the start of a path of 20,000 vertices; n rounds cost n times m edges."""
     n = 20_000
     rows = np.arange(n)
     graph = Graph.from_edges(
@@ -213,7 +213,7 @@ def test_find_negative_cycle_anywhere():
 
 
 def splib_sums():
-    """Source and sum of distances of every instance of the table."""
+    """Return source and sum of distances of every instance in the table."""
     with lzma.open(data_path("negative-splib/splib-expected.tsv.xz"), "rt") as lines:
         cells = [line.split("\t") for line in list(lines)[1:]]
     return {row[0].removeprefix("splib-"): (int(row[3]), int(row[4])) for row in cells}

@@ -1,4 +1,4 @@
-"""Bounded searches: the rows, sparse rows and reductions of dense searches, at a ball's cost."""
+"""Bounded searches: rows, sparse rows and reductions of dense searches, at the cost of a ball."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REDUCTIONS = [
 
 
 def limits(graph: Graph) -> list[float]:
-    """Limits that reach nothing, little and much."""
+    """Return limits that reach no, few and many vertices."""
     row = nearfar.distances(graph, [0], method="dijkstra")[0]
     some = np.sort(row[row != unreached_value(row.dtype)])
     return [0.0, float(some[len(some) // 4]), float(some[len(some) // 2])]
@@ -155,7 +155,7 @@ except MemoryError:
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads Linux's /proc")
 def test_a_worker_takes_memory_for_what_it_reaches() -> None:
-    """500 searches of 200 vertices among ten million run where a single row does not fit."""
+    """500 searches of 200 vertices among ten million run in memory too small for a row."""
     run = subprocess.run(
         [sys.executable, "-c", LITTLE_MEMORY], capture_output=True, text=True, check=False
     )
@@ -174,7 +174,7 @@ def test_memory_follows_what_is_reached() -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_nearest_within_a_limit_is_that_of_a_joined_search(dtype: str) -> None:
-    """Distances, places and trees, ties between sources included."""
+    """Distances, places and trees agree, also for ties between sources."""
     served = 0
     for name, build in ZOO.items():
         graph = as_dtype(build(), dtype)
@@ -210,7 +210,7 @@ def test_nearest_takes_a_bounded_search_where_the_limit_is_small() -> None:
 
 
 def test_sparse_rows_of_all_sources_make_no_dense_ones() -> None:
-    """Rows of n entries per source took 8 ms each where a limit reached nothing."""
+    """Regression: rows of n entries cost 8 ms per source even if a limit reached nothing."""
     graph = nearfar.generate("road_like", vertices=20_000, seed=1)
     stats: dict[str, Any] = {}
     found = nearfar.distances(graph, limit=1e-6, out="csr", stats=stats)
@@ -220,7 +220,7 @@ def test_sparse_rows_of_all_sources_make_no_dense_ones() -> None:
 
 @pytest.mark.parametrize("size", [3, 200, 5000, 20_000])
 def test_tables_and_buckets_grow_with_the_search(size: int) -> None:
-    """From a few slots over hashing to a slot per vertex, and back to small searches."""
+    """Tables grow from a few slots over hashing to a slot per vertex, and shrink again."""
     n = 20_000
     rng = np.random.default_rng(size)
     tails = rng.integers(0, n, 3 * n)
@@ -243,7 +243,7 @@ def test_tables_and_buckets_grow_with_the_search(size: int) -> None:
     ],
 )
 def test_counts_of_neighbouring_sources_are_those_of_single_searches(name: str, dtype: str) -> None:
-    """From balls of a few vertices to more than lie around sixteen sources at once."""
+    """Balls of a few vertices, up to more than the surroundings of sixteen sources."""
     how: dict[str, Any] = {
         "road_like": {"vertices": 12_000, "seed": 2},
         "kronecker": {"scale": 12},
@@ -266,7 +266,7 @@ def test_counts_of_neighbouring_sources_are_those_of_single_searches(name: str, 
 
 
 def test_counts_near_the_end_of_the_dtype() -> None:
-    """Sums that lanes could not hold are left to single searches."""
+    """Sums that do not fit lanes are left to single searches."""
     n, most = 300, 2**31 - 1
     for step, limit in ((most // 3, most - 1), (most // 40, most // 5), (most // 400, most // 8)):
         ring = np.arange(n)

@@ -21,7 +21,7 @@ DECAYS: list[Any] = [None, "linear", "exponential", ("table", (1.0, 4.0, 9.0), (
 
 
 def check(graph: Graph, sources: Any, limit: float, name: str = "") -> None:
-    """Every form of answer is that of the CPU, bit for bit."""
+    """Check every form of answer against the CPU, bit for bit."""
     call: dict[str, Any] = {"sources": sources, "limit": limit}
     want = nearfar.distances(graph, method="worker_per_source", **call)
     np.testing.assert_array_equal(nearfar.distances(graph, method=METHOD, **call), want, name)

@@ -1,4 +1,4 @@
-"""Breadth-first search on CPU cores: both directions, shared levels, what it looks at."""
+"""Breadth-first search on CPU cores: both directions, shared levels, edges read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_both_directions_agree() -> None:
         expected = oracle.dijkstra(graph, 3)
         first = nearfar.sssp(graph, 3, method="breadth_first")
         assert np.array_equal(first.distances, expected)
-        graph.transpose()  # now it may pull
+        graph.transpose()  # allows pulling
         again = nearfar.sssp(graph, 3, method="breadth_first")
         assert np.array_equal(again.distances, expected)
         assert again.stats["edges_relaxed"] < graph.n_edges
@@ -31,7 +31,7 @@ def test_both_directions_agree() -> None:
 
 
 def test_the_last_levels_of_a_road_are_pushed() -> None:
-    """A pull goes over all vertices: 14 of them would cost more than the whole search."""
+    """A pull scans all vertices: 14 pulls would cost more than the whole search."""
     grid = generate("grid", rows=120, columns=120).without_weights()
     paths = nearfar.sssp(grid, 0, method="breadth_first")
     assert paths.stats["vertices_processed"] == np.count_nonzero(paths.reachable)
@@ -41,7 +41,7 @@ def test_the_last_levels_of_a_road_are_pushed() -> None:
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("directed", [True, False])
 def test_workers_share_levels(directed: bool, threads: int) -> None:
-    """Hubs, levels of every size; each way, many times, for what workers do at once."""
+    """Hubs and levels of every size, in both directions, repeated for different schedules."""
     made = generate("kronecker", scale=16)
     graph = Graph.from_csr(made.indptr, made.indices, directed=directed)
     source = int(np.argmax(graph.degrees))

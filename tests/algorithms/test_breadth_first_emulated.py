@@ -1,4 +1,4 @@
-"""The GPU's breadth-first search on the emulated device: each kind of step, stops, watchdog."""
+"""Breadth-first search on the emulated GPU: each kind of step, stops, watchdog."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORMS = {
 
 
 def both_ways(graph: Graph) -> Graph:
-    """Every edge in both directions, without weights."""
+    """Return every edge in both directions, without weights."""
     sources = graph.tails(np.int64)
     return Graph.from_edges(sources, graph.indices, n_vertices=graph.n_vertices, directed=False)
 
@@ -56,7 +56,7 @@ def test_zoo(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("name", ["skewed", "random"])
 def test_a_directed_graph_is_swept(name: str) -> None:
-    """Dense frontiers in the vertices' order; then pushing goes on from the queue."""
+    """Dense frontiers are swept in vertex order; pushing then continues from the queue."""
     if name == "random":
         graph = generate("uniform_random", vertices=700, degree=3).without_weights()
     else:
@@ -82,7 +82,7 @@ def test_large_sparse_graphs_are_swept_by_default(monkeypatch: pytest.MonkeyPatc
 
 
 def test_sweeping_long_rows() -> None:
-    """Hubs in a dense frontier: their rows are cut into chunks."""
+    """Long rows of hubs in a dense frontier are divided into chunks."""
     rng = np.random.default_rng(8)
     n = 8000
     first = np.arange(1, 1500)  # a frontier of more than a sixteenth, a hub among it
@@ -106,13 +106,13 @@ def test_a_directed_graph_pulls_over_its_transpose() -> None:
     assert check(graph, 0, **FORMS["pull"], transpose=False).stats["pulls"] == 0
     paths = check(graph, 0, **FORMS["pull"], transpose=True)
     assert paths.stats["pulls"] > 0
-    assert check(graph, 0, **FORMS["pull"]).stats["pulls"] > 0  # it is at hand now
+    assert check(graph, 0, **FORMS["pull"]).stats["pulls"] > 0  # the transpose is cached now
     assert check(graph, 0, **FORMS["pull"], transpose=False).stats["pulls"] == 0
 
 
 @pytest.mark.parametrize("wide", [False, True])
 def test_the_edges_by_target(wide: bool) -> None:
-    """Rows of every length, also beyond what a warp takes alone, and vertices without edges."""
+    """Rows of every length, longer than a warp processes alone, and vertices without edges."""
     rng = np.random.default_rng(6)
     n = 5000
     sources = np.concatenate([np.full(3000, 9), rng.integers(0, n // 2, 9000), [n - 1]])
@@ -145,7 +145,7 @@ def test_the_transpose_is_made_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_transpose_that_the_memory_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = generate("uniform_random", vertices=700, degree=8).without_weights()
     with monkeypatch.context() as full:
-        full.setattr(reverse, "_HEAVY", 1e-6)  # a list of more entries than there is memory
+        full.setattr(reverse, "_HEAVY", 1e-6)  # a list with more entries than memory holds
         assert check(graph, 0, thin_limit=0, transpose=True).stats["pulls"] == 0
 
 
@@ -158,7 +158,7 @@ def test_64_bit_kernels(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("form", ["thin", "push", "pull"])
 def test_hub_with_many_edges(form: str) -> None:
-    """Rows beyond every class: cut into chunks when pushed, shared by a warp when pulled."""
+    """Rows longer than every class: in chunks when pushed, shared by a warp when pulled."""
     rng = np.random.default_rng(3)
     n = 9000
     hub = np.full(7000, 17)
@@ -180,7 +180,7 @@ SPARSE = {
 
 
 def tangled(hub: int, n: int, seed: int) -> Graph:
-    """A long path with some shortcuts and a hub of that many edges in its middle."""
+    """Return a long path with shortcuts and a hub of the given number of edges in its middle."""
     rng = np.random.default_rng(seed)
     near = rng.integers(0, n - 8, n)
     sources = np.concatenate([np.arange(n - 1), near, np.full(hub, n // 2)])
@@ -192,7 +192,7 @@ def tangled(hub: int, n: int, seed: int) -> Graph:
 
 
 def streets(n: int, seed: int) -> Graph:
-    """Crossings of a grid joined by streets of up to five edges; dead ends."""
+    """Return grid crossings joined by streets of up to five edges, with dead ends."""
     rng = np.random.default_rng(seed)
     grid = generate("grid", rows=20, columns=n // 20)
     sources, targets = grid.tails(np.int64), grid.indices
@@ -212,7 +212,7 @@ def streets(n: int, seed: int) -> Graph:
 
 @pytest.mark.parametrize("name", SPARSE)
 def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows of every length, rounds of any number, all queues, each proven."""
+    """Rows of every length, any number of rounds, all queues; each answer proven."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(balls, "_FEWEST_HOPS", 1)
     graph = SPARSE[name]()
@@ -237,7 +237,7 @@ def test_running_ahead(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_running_ahead_past_vertices_of_few_edges(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Streets both ways and one way, parallel edges and hubs; small queues, limits, targets."""
+    """Two-way and one-way streets, parallel edges and hubs; small queues, limits, targets."""
     rng = np.random.default_rng(seed)
     for name, place in (("_FEWEST_HOPS", 1), ("ENOUGH_OUT", 0.0), ("SHORTCUT_DEGREE", 9.0)):
         monkeypatch.setattr(balls, name, place)
@@ -271,7 +271,7 @@ def test_running_ahead_past_vertices_of_few_edges(
 
 
 def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Entries that do not fit a queue are found again by relaxing all reached vertices."""
+    """Entries that do not fit a queue are recovered by relaxing all reached vertices."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(cuda, "_SPARE", 6)
     monkeypatch.setattr(cuda, "QUEUE_SHARE", 10**9)
@@ -281,7 +281,7 @@ def test_running_ahead_with_small_queues(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_running_ahead_over_the_whole_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A frontier too large for the blocks' lists takes steps of all warps."""
+    """A frontier too large for the blocks' lists is processed by steps of all warps."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(cuda, "_AHEAD_SHARE", 4)
     graph = SPARSE["grid"]()
@@ -306,7 +306,7 @@ def test_a_graph_whose_frontiers_grow_is_not_run_ahead_on_again(
 
 @pytest.mark.parametrize("name", ["grid", "path", "lattice"])
 def test_balls_are_made_once_they_pay(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until then near-far searches, after levels that were thin once; with limits too."""
+    """Before that near-far searches, after levels that were thin once; also with limits."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)
     monkeypatch.setattr(balls, "_SECONDS", 1e9)
     monkeypatch.setattr(balls, "_FEWEST_HOPS", 1)
@@ -333,7 +333,7 @@ def test_balls_are_made_once_they_pay(name: str, monkeypatch: pytest.MonkeyPatch
 def test_a_search_without_balls_that_near_far_has_no_room_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It goes on by levels."""
+    """The search continues by levels."""
 
     def full(*_: object) -> None:
         raise OutOfMemoryError(2, 1)
@@ -353,7 +353,7 @@ def test_balls_of_one_hop_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("width", "depth"), [(32, 0), (64, 0), (32, 2), (64, 2), (128, 2)])
 def test_what_a_ball_holds(width: int, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Targets that need not be taken on have their edges within it; all that is nearer is there."""
+    """Balls contain all edges of targets without further expansion, and all nearer vertices."""
     monkeypatch.setattr(balls, "BALL_WIDTH", width)
     monkeypatch.setattr(balls, "SHORTCUT_DEPTH", depth)
     monkeypatch.setattr(balls, "SHORTCUT_DEGREE", 9.0 * bool(depth))
@@ -382,7 +382,7 @@ def test_what_a_ball_holds(width: int, depth: int, monkeypatch: pytest.MonkeyPat
                     assert hops[u] <= hops[t] + weight
             want = oracle.dijkstra(graph, v)
             radius = min((hops[t] for t in taken_on), default=10**9)
-            for t, h in hops.items():  # what rows go past may come nearer by other rows in the end
+            for t, h in hops.items():  # vertices that rows skip may come nearer by other rows
                 assert h == want[t] or (h > want[t] and (h > radius or without[t]))
             inside = np.flatnonzero(want <= radius)
             assert {int(u) for u in inside if not (depth and without[u])} <= set(hops)
@@ -391,7 +391,7 @@ def test_what_a_ball_holds(width: int, depth: int, monkeypatch: pytest.MonkeyPat
 
 
 def rows_of(graph: Graph, made: balls.Balls) -> list[dict[int, int]]:
-    """Targets and hops of the rows that balls were made of."""
+    """Return targets and hops of the rows from which balls were built."""
     if made.heads is None:
         return [dict.fromkeys(graph.neighbors(v).tolist(), 1) for v in range(graph.n_vertices)]
     heads = made.heads.edges.get().view(np.int32).reshape(graph.n_vertices, 8, 2)
@@ -404,7 +404,7 @@ def rows_of(graph: Graph, made: balls.Balls) -> list[dict[int, int]]:
 
 
 def test_wide_vertices_have_no_balls(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Words name vertices of up to 27 bits: others are searched by levels."""
+    """Ball entries have 27 bits per vertex; larger graphs are searched by levels."""
     monkeypatch.setattr(cuda, "PATIENCE", 2)
     assert check(SPARSE["grid"](), 0, balls=True).stats["ahead_steps"] > 0
     monkeypatch.setattr(balls, "_MOST_VERTICES", 3599)

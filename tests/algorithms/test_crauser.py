@@ -1,4 +1,4 @@
-"""Crauser's criteria: thresholds by hand, iterations, exact floats, the CUDA forms emulated."""
+"""Crauser's criteria: thresholds by hand, iterations, exact floats, emulated CUDA forms."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_wider_criteria_take_fewer_iterations(low: int) -> None:
 
 
 def test_rounded_floats_settle_by_sums_not_differences() -> None:
-    """d - lightest can round below the minimum where d <= minimum + lightest does not hold."""
+    """d - lightest may round below the minimum although d <= minimum + lightest is false."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         n, m = 60, 400
@@ -80,7 +80,7 @@ def test_rounded_floats_settle_by_sums_not_differences() -> None:
 
 @pytest.mark.parametrize("variant", CPU, ids=lambda v: v.id)
 def test_a_target_does_not_hide_a_nearer_vertex(variant: Variant) -> None:
-    """Criteria settle out of order: a settled target says nothing of vertices that are nearer."""
+    """Criteria settle vertices out of order: after a target, nearer vertices may be unsettled."""
     for name in ("grid", "skewed", "zero_cycle", "wide_weights"):
         graph = as_dtype(ZOO[name](), "int32")
         want = oracle.dijkstra(graph, 0)

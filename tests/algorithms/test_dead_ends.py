@@ -1,4 +1,4 @@
-"""Vertices that lead nowhere, or only back: searches do not queue them, and miss nothing."""
+"""Dead ends, which searches need not queue: no vertex is missed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ DTYPES = [np.int32, np.int64, np.float32, np.float64]
 
 
 def with_dead_ends(rng: np.random.Generator, dtype: type, index: type = np.int32) -> Graph:
-    """A core of random edges; sinks, leaves joined both ways, and vertices that lead back to one.
+    """Return a random core with sinks, leaves joined both ways, and vertices that lead back to one.
 
-    Of the last ones each has edges in from two vertices and one out to the first: from the first
-    it is a dead end, from the second a way to the first.
+    Each of the last kind has in-edges from two vertices and one out-edge to the first of them: from
+    the first it is a dead end, from the second a way to the first.
     """
     core, more = 60, 120
     s, t = rng.integers(0, core, (2, 150))
@@ -59,7 +59,7 @@ def test_distances_are_the_same(method: str, dtype: type, index: type) -> None:
 
 @pytest.mark.parametrize("queue", ["heap", "buckets"])
 def test_targets_that_are_dead_ends(queue: str) -> None:
-    """The next search of the same worker finds nothing left of the last one."""
+    """The next search of the same worker finds no data of the last one."""
     rng = np.random.default_rng(8)
     graph = with_dead_ends(rng, np.int32)
     sources = list(range(graph.n_vertices))
@@ -97,7 +97,7 @@ def test_a_star_queues_nothing_but_its_hub(both_ways: bool) -> None:
 
 
 def test_roads_with_lanes_that_end() -> None:
-    """A comb: the teeth's last vertices are reached, and only the spine is worked off."""
+    """A comb: the last vertices of the teeth are reached, but only the spine is processed."""
     n = 3000
     spine, teeth = np.arange(n), np.arange(n, 2 * n)
     s, t = np.concatenate([spine[:-1], spine]), np.concatenate([spine[1:], teeth])

@@ -1,4 +1,4 @@
-"""Delta-stepping on the CPU: any delta gives the same answer, and delta defends itself."""
+"""Delta-stepping on the CPU: any delta gives the same answer, and delta adapts."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def test_automatic_delta_survives_a_few_huge_weights(method: str) -> None:
 def test_automatic_delta_narrows_when_the_first_guess_is_far_too_wide() -> None:
     graph = grid(250, top=3)
     weights = graph.weights.copy()
-    weights[: len(weights) // 256 * 256 : len(weights) // 256] = 10**6  # what the sample sees
+    # weights that the sample reads
+    weights[: len(weights) // 256 * 256 : len(weights) // 256] = 10**6
     fooled = Graph.from_csr(graph.indptr, graph.indices, weights)
     paths = nearfar.sssp(fooled, 0, method="delta_stepping")
     assert np.array_equal(paths.distances, oracle(fooled))
@@ -100,7 +101,7 @@ def test_automatic_delta_narrows_when_the_first_guess_is_far_too_wide() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_work_stays_near_the_least(method: str) -> None:
     graph = grid(300)
-    # A worker that is off its core keeps what it holds, and the other runs ahead meanwhile.
+    # A descheduled worker keeps its vertices, while the other one runs ahead.
     work = [
         nearfar.sssp(graph, 0, method=method, threads=2).stats["vertices_processed"]
         for _ in range(20)
@@ -116,7 +117,7 @@ def test_delta_narrows_where_a_few_long_rows_are_repeated() -> None:
     graph = Graph.from_edges(s, rng.integers(0, hubs, len(s)), weights, directed=False)
     paths = nearfar.sssp(graph, 0, method="delta_stepping")
     nearfar.verify(graph, paths)
-    # Few vertices: 1.26 times the edges were relaxed as long as vertices alone counted.
+    # Few vertices; 1.26 times the edges were relaxed when only vertices were counted.
     assert paths.stats["vertices_processed"] < 1.05 * graph.n_vertices
     assert paths.stats["delta_changes"] > 0
     assert paths.stats["edges_relaxed"] < 1.24 * graph.n_edges
@@ -126,7 +127,7 @@ def test_workers_begin_with_the_width_of_the_last_search() -> None:
     graph = grid(150)
     expected = oracle(graph)
     nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2, limit=50)
-    assert _WIDTH.get(graph, 2) is None  # it saw a part of the graph
+    assert _WIDTH.get(graph, 2) is None  # the search reached only part of the graph
     for _ in range(3):
         paths = nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2)
         assert np.array_equal(paths.distances, expected)
@@ -218,9 +219,9 @@ def test_option_errors() -> None:
 
 @pytest.mark.parametrize("method", ["delta_stepping@cpu", "worker_per_source@cpu"])
 def test_denormal_weights_come_to_an_end(method: str) -> None:
-    """Buckets too wide for the distances were halved until the inverse of their width overflowed.
+    """Regression: buckets were halved until the inverse of their width overflowed.
 
-    Then no entry had a bucket, and the search went on for ever.
+    Then no entry had a bucket, and the search did not terminate.
     """
     rng = np.random.default_rng(1)
     n, m = 4000, 40_000
@@ -234,7 +235,7 @@ def test_denormal_weights_come_to_an_end(method: str) -> None:
 
 
 def chains(shape: str, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of the edges of long thin graphs."""
+    """Return the ends of the edges of long thin graphs."""
     v = np.arange(1, n)
     before = {
         "path": v - 1,
@@ -250,7 +251,7 @@ def chains(shape: str, n: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("shape", ["path", "cycle", "caterpillar", "four arms", "hub at the end"])
 def test_chains_are_followed_to_their_ends(shape: str, dtype: str, method: str) -> None:
-    """Longer than one call follows; from an end and the middle, within limits, to targets."""
+    """Chains longer than one call follows; from an end and the middle, with limits and targets."""
     n = 5000
     s, t = chains(shape, n)
     weights = np.random.default_rng(1).integers(0, 50, len(s)).astype(dtype)
@@ -280,7 +281,7 @@ def test_a_chain_relaxes_every_vertex_once() -> None:
 
 @pytest.mark.parametrize("decades", [6, 8, 20])
 def test_weights_over_many_decades_repeat_little(decades: int) -> None:
-    """The first width leaves a vertex about one lighter edge: three to 17 times the work else."""
+    """The first width leaves one lighter edge per vertex; others cost 3 to 17 times the work."""
     rng = np.random.default_rng(0)
     n, m = 20_000, 160_000
     weights = 10 ** (decades * rng.random(m))

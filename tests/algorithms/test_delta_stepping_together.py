@@ -1,4 +1,4 @@
-"""Several workers on the shapes that hurt: every answer the same bits as one worker's."""
+"""Several workers on difficult shapes: every answer has the bits of one worker's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _path(rng: np.random.Generator) -> Graph:
 
 
 def _zero_cycles(rng: np.random.Generator) -> Graph:
-    """Rings of weight 0, joined by edges of random weight."""
+    """Return rings of weight 0, joined by edges of random weight."""
     n, size = 3000, 30
     around = np.arange(n)
     ahead = around // size * size + (around + 1) % size
@@ -46,7 +46,7 @@ def _hubs(rng: np.random.Generator) -> Graph:
 
 
 def _shared_rows(rng: np.random.Generator) -> Graph:
-    """Two hubs whose rows are long enough to be shared, and a ring around their leaves."""
+    """Return two hubs whose rows are long enough to be shared, and a ring around their leaves."""
     n = 40_000
     leaves = np.arange(2, n)
     s = np.concatenate([leaves % 2, leaves, [0]])

@@ -1,4 +1,4 @@
-"""Dijkstra on the CPU: every queue against a model, and hostile graphs against an oracle."""
+"""Dijkstra on the CPU: every queue against a model, and difficult graphs against an oracle."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Trace = Callable[[str, int, np.ndarray], list[tuple[int, int]]]
 
 @pytest.fixture(scope="module")
 def heap_trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    """What a heap gives out, pairs of vertex and key, by ``heap_trace.cpp``."""
+    """Return the pops of a heap, pairs of vertex and key, by ``heap_trace.cpp``."""
     here = Path(__file__).resolve()
     source = here.parents[2] / "src" / "nearfar"
     library = tmp_path_factory.mktemp("heaps") / "heap_trace.so"
@@ -64,7 +64,7 @@ def heap_trace(tmp_path_factory: pytest.TempPathFactory) -> Trace:
 
 
 def slow_distances(graph: Graph, source: int) -> np.ndarray:
-    """The textbook in pure Python; a sum that leaves the dtype counts as unreached."""
+    """Return distances by the textbook in pure Python; an overflowing sum counts as unreached."""
     dtype = graph.weight_dtype
     far = np.inf if dtype.kind == "f" else np.iinfo(dtype).max
     weights = graph.effective_weights
@@ -86,7 +86,7 @@ def slow_distances(graph: Graph, source: int) -> np.ndarray:
 
 @st.composite
 def heap_scripts(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]], list[tuple[int, int]]]:
-    """Operations as Dijkstra makes them (keys never below the last popped), and the pops due."""
+    """Draw operations as Dijkstra makes them (keys never below the last pop), and the pops."""
     n = draw(st.integers(1, 60))
     steps = draw(st.lists(st.tuples(st.integers(-n // 2, n - 1), st.integers(0, 50)), max_size=200))
     key: dict[int, int] = {}
@@ -95,7 +95,7 @@ def heap_scripts(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]], list[tupl
     operations, due = [], []
     for v, more in steps:
         if v < 0:
-            # Which of several equal ones comes out is up to the heap: the model pops only
+            # A heap may pop any of several equal keys: the model pops only
             # when there is no choice; and never from an empty heap, as Dijkstra's method.
             at = [u for u in key if key[u] == min(key.values())]
             if len(at) == 1:

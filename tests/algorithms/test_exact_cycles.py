@@ -1,4 +1,4 @@
-"""Negative cycles and sums at the edge of the range, decided alike by every method and dtype."""
+"""Negative cycles and sums at the limits of the range: every method and dtype decides alike."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORMS = [
 TOP = 1.7976931348623157e308
 LAST = 2**63 - 1
 
-#: Searches from one source, then what looks at the whole graph.
+#: Searches from one source, then methods that read the whole graph.
 SEARCHES = {
     **{
         form: lambda g, s, form=form: nearfar.sssp(g, s, method=f"{form}@cpu").distances
@@ -95,7 +95,7 @@ def test_hidden_negative_cycle_is_raised(name, method):
     try:
         with pytest.raises(NegativeCycleError) as caught:
             (SEARCHES | WHOLE)[method](graph, source)
-    except VariantUnavailable:  # says that sums need more than the range
+    except VariantUnavailable:  # refuses sums that may leave the range
         assert method in WHOLE
         return
     assert caught.value.total == total < 0
@@ -197,7 +197,7 @@ def test_proof_is_wanted_once_per_part_of_a_graph():
 
 
 def test_a_search_that_lost_a_sum_proves_nothing_beyond():
-    """From 2 vertex 0 is beyond float32, so that its negative loop was not looked at."""
+    """From 2, vertex 0 is beyond float32, so that its negative loop is not found."""
     weights = np.array([-1, -1, 8.5e37, 3.4e38, 1], np.float32)
     graph = Graph.from_edges([0, 0, 1, 2, 3], [1, 0, 0, 3, 1], weights)
     for source in (2, 3):
@@ -251,7 +251,7 @@ def test_k_shortest_paths_are_as_long_as_searches_say():
 
 
 def exact_distances(graph: Graph, source: int) -> dict[int, Fraction] | None:
-    """Distances as fractions by rounds over all edges, or None for a negative cycle."""
+    """Return distances as fractions by rounds over all edges, or None for a negative cycle."""
     weights, tails = graph.effective_weights.tolist(), graph.tails().tolist()
     edges = list(zip(tails, graph.indices.tolist(), map(Fraction, weights), strict=True))
     distance = {source: Fraction(0)}
@@ -305,7 +305,7 @@ def test_every_door_agrees_with_fractions(graph, data):
                 )
     floating = graph.weight_dtype.kind == "f"
     top = Fraction(TOP) if floating else Fraction(LAST - 1)
-    spare = top / 10**12 if floating else Fraction(0)  # sums that only round beyond the range
+    spare = top / 10**12 if floating else Fraction(0)  # sums that exceed the range only by rounding
     for name, door in doors.items():
         wanted = rows[source]
         hidden = cyclic if name in WHOLE else wanted is None
@@ -333,7 +333,7 @@ def test_every_door_agrees_with_fractions(graph, data):
 
 
 def test_random_graphs_with_negative_floats_are_proven_without_alarm():
-    """Weights with ties, in which the proof has to compare sums exactly."""
+    """Weights with ties, for which the proof compares sums exactly."""
     rng = np.random.default_rng(3)
     alarms = 0
     for trial in range(100):

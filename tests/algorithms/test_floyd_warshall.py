@@ -83,7 +83,7 @@ def test_columns_limit_and_options():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("negative", [False, True])
 def test_predecessors_are_those_of_single_searches(dtype, negative):
-    """The pass over tight edges serves every method: the same trees as one search per source."""
+    """The pass over tight edges gives every method the trees of single searches."""
     rng = np.random.default_rng(9)
     for n, m in [(1, 1), (40, 100), (70, 1500)]:
         graph = random_graph(rng, n, m, dtype, negative)
@@ -102,7 +102,7 @@ def test_predecessors_are_those_of_single_searches(dtype, negative):
 
 
 def zeros_and_parallels(rng, n, m, dtype):
-    """Weights 0..3 (floats also so small that a sum absorbs them), loops and parallel edges."""
+    """Return weights 0..3 (floats also too small for sums), loops and parallel edges."""
     tails, heads = rng.integers(0, n, m), rng.integers(0, n, m)
     weights = rng.integers(0, 4, m).astype(dtype)
     if np.dtype(dtype).kind == "f":
@@ -111,7 +111,7 @@ def zeros_and_parallels(rng, n, m, dtype):
 
 
 def is_tree(graph, source, before):
-    """Every chain of predecessors ends at the source: no two vertices vouch for each other."""
+    """Return whether every chain of predecessors ends at the source, without cycles."""
     at = np.arange(graph.n_vertices)
     for _ in range(graph.n_vertices):
         at = np.where(before[at] < 0, at, before[at])

@@ -1,4 +1,4 @@
-"""Compound frontiers: iteration counts by hand, counters, matrices, and the CUDA forms emulated."""
+"""Compound frontiers: iterations and counters by hand, matrices, emulated CUDA forms."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_limit_and_targets_end_the_loop_early(variant: Variant) -> None:
 
 @pytest.mark.parametrize("variant", CPU, ids=lambda v: v.id)
 def test_a_target_does_not_hide_a_vertex_that_ties_with_it(variant: Variant) -> None:
-    """Vertex 2 ends at the target's distance by a zero-weight edge, one iteration later."""
+    """A zero-weight edge puts vertex 2 at the target's distance one iteration later."""
     graph = Graph.from_edges([0, 1, 0], [1, 2, 2], np.array([2, 0, 9], dtype=np.int32))
     paths = nearfar.sssp(graph, 0, method=variant.id, targets=[1])
     assert paths.distances.tolist() == [0, 2, 2]
@@ -170,7 +170,7 @@ def test_unsafe_methods_run_only_when_asked_for() -> None:
     for variant in unsafe:
         with pytest.raises(VariantUnavailable, match="wrong by design"):
             nearfar.sssp(graph, 0, method=variant.id)
-        # Without two threads at one vertex there is no race: the method itself is right.
+        # Without two threads at one vertex there is no race, and the method is right.
         assert count_wrong(small, variant.id, 3) == 0
 
 

@@ -1,4 +1,4 @@
-"""Johnson's method: potentials, exact integers, and floats bit for bit as Bellman-Ford has them."""
+"""Johnson's method: potentials, exact integers, and the float bits of Bellman-Ford."""
 
 from __future__ import annotations
 

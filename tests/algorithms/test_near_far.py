@@ -38,7 +38,7 @@ def random_graph(n: int, m: int, dtype: str, heaviest: int = 99, seed: int = 3) 
 
 
 def test_sweep_counts_a_path() -> None:
-    """On a path every iteration has one vertex and one edge, but for the last vertex's none."""
+    """On a path every iteration has one vertex and one edge; the last vertex has no edge."""
     graph = ZOO["path"]()
     stats = nearfar.sssp(graph, 0, method="workfront_sweep@cpu", trace=True).stats
     assert stats["iterations"] == graph.n_vertices
@@ -50,7 +50,7 @@ def test_sweep_counts_a_path() -> None:
 
 
 def test_near_far_saves_the_work_that_the_sweep_wastes() -> None:
-    """A heavy shortcut gives a long tail wrong distances first: the sweep walks the tail twice."""
+    """A heavy shortcut first gives a long tail wrong distances, so the sweep walks it twice."""
     tail = [(v, v + 1, 1) for v in range(10, 60)]
     graph = Graph.from_edges(
         *zip(*[(v, v + 1, 1) for v in range(10)], (0, 10, 50), *tail, strict=True),
@@ -146,7 +146,7 @@ def test_every_traversal(emulated_gpu: None, method: str, traversal: str, duplic
 
 
 def skewed(n: int) -> Graph:
-    """Lists shorter than a warp, between a warp and a block, and longer than a block."""
+    """Return lists shorter than a warp, between a warp and a block, and longer than a block."""
     rng = np.random.default_rng(11)
     light = rng.integers(0, n, (2, 4 * n))
     hubs = [
@@ -224,7 +224,7 @@ def test_wide_kernels_on_the_emulated_device(
     "method", ["workfront_sweep", "near_far_host_loop", "hybrid_sweep", "bucketing"]
 )
 def test_counts_beyond_their_bits_are_refused_in_words(method: str) -> None:
-    """Only the shape is looked at, so views of one number stand for the great arrays."""
+    """Only shapes are read, so views of one number replace large arrays."""
     variant = registered(f"{method}@cuda")
     assert variant is not None
 

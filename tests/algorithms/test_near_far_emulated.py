@@ -1,4 +1,4 @@
-"""The one-launch engine's logic on the emulated device: steps, overflow, watchdog, early stops."""
+"""Logic of the one-launch engine on the emulated device: steps, overflow, watchdog, early stops."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_zoo(dtype: str, local_limit: int | None) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_travel_with_their_vertices(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the rows' lengths: short ones in their records, longer ones, and ones in chunks."""
+    """Rows of any length: short ones in their records, longer ones, and ones in chunks."""
     monkeypatch.setattr(one_launch, "ROAD_LIKE", 1e9)
     options = (
         {"local_limit": 1 << 20, "delta": 1.0},
@@ -74,15 +74,15 @@ def test_long_lists_of_a_block_spill() -> None:
 @pytest.mark.parametrize(
     ("spokes", "leave", "steps"),
     [
-        (100, 256, 2),  # beyond a quarter of local_leave, with fewer entries than blocks
+        (100, 256, 2),  # more than a quarter of local_leave, with fewer entries than blocks
         (100, 512, 1),
         (200, 1024, 2),  # a row for the whole device
     ],
 )
 def test_a_block_alone_hands_its_list_back_early(spokes: int, leave: int, steps: int) -> None:
-    """The hub is for one block, and its spokes, when it hands them back, for the whole device.
+    """One block processes the hub and hands its spokes back to the whole device.
 
-    Their own targets, no more than they, are for blocks again.
+    The spokes' own targets, as many as the spokes, are processed by blocks again.
     """
     middle = np.arange(2, spokes + 2)
     sources = np.concatenate([[0], np.ones(spokes, int), middle])
@@ -147,7 +147,7 @@ def test_sifted_rows(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def undirected(n: int, k: int, *, hub: int = 0) -> Graph:
-    """Random undirected graph whose vertex 0 has `hub` edges more."""
+    """Return a random undirected graph whose vertex 0 has `hub` additional edges."""
     rng = np.random.default_rng(5)
     sources = np.concatenate([rng.integers(0, n, k), np.zeros(hub, int)])
     targets = rng.integers(0, n, k + hub)
@@ -167,7 +167,7 @@ def test_open_vertices_pull_over_rows_of_every_length() -> None:
 
 
 def test_a_vertex_that_pulls_a_long_row() -> None:
-    """The hub hangs on heavy edges alone, so it is open when the pull begins."""
+    """The hub has only heavy edges, so it is open when the pull starts."""
     graph = undirected(600, 3000)
     rng = np.random.default_rng(6)
     source = graph.tails(np.int64)
@@ -266,7 +266,7 @@ def test_packed_distances_of_any_number_of_vertices(bits: int) -> None:
 
 @pytest.mark.parametrize("bits", [0, 8, 16])
 def test_packed_distances_of_vertices_that_rows_go_past(bits: int) -> None:
-    """Shortcuts lead past most of a path: their distances follow from those of the others."""
+    """Shortcuts skip most vertices of a path, whose distances follow from the others."""
     weights = (np.arange(49) % 2).astype(np.int32)
     graph = Graph.from_edges(np.arange(49), np.arange(1, 50), weights, directed=False)
     for source in (0, 1, 25):
@@ -281,7 +281,7 @@ def test_packed_distances_by_every_threshold(bits: int) -> None:
     far = 2**bits - 2
     step = max(far // 254, 1)
     path = np.arange(254)
-    order = np.random.default_rng(bits).permutation(255)  # which of them share a word
+    order = np.random.default_rng(bits).permutation(255)  # vertices that share a word
     weights = np.full(254, step, np.int32)
     graph = Graph.from_edges(order[path], order[path + 1], weights)
     options: dict[str, float] = {"delta": 1, "delta_growth": 1, "local_limit": 0}
@@ -294,7 +294,7 @@ def test_packed_distances_by_every_threshold(bits: int) -> None:
 
 @pytest.mark.parametrize("length", [253, 254, 255, 256, 65534, 65535])
 def test_distances_at_the_edge_of_their_bits(length: int) -> None:
-    """One below all ones fits; from there on the solve is repeated with whole distances."""
+    """One below all ones fits; from all ones on the solve is repeated with whole distances."""
     graph = Graph.from_edges([0, 1, 0], [1, 2, 3], np.array([3, length - 3, 1], np.int32))
     bits = 8 if length < 300 else 16
     paths = nearfar.sssp(graph, 0, method="near_far@cuda", distance_bits=bits)
@@ -314,7 +314,7 @@ def test_packed_distances_stop_early() -> None:
 
 
 def forms_of(graph: Graph, solves: int, **options: object) -> list[str]:
-    """The form of each of so many solves, every one of them right; each waits for the compiler."""
+    """Return the form of each solve, after checking the answer and waiting for the compiler."""
     want = oracle.dijkstra(graph, 0)
     forms = []
     with pytest.MonkeyPatch.context() as patch:
@@ -341,7 +341,8 @@ def test_solves_go_on_while_the_next_form_is_compiled(monkeypatch: pytest.Monkey
     monkeypatch.setattr(compiler, "_in_background", {})
     solve = functools.partial(nearfar.sssp, graph, 0, method="near_far@cuda")
     assert [solve().stats["form"] for _ in range(4)] == ["sifted"] * 4
-    assert solve(sort_rows=True).stats["form"] == "sorted"  # asked for: waits for its own compiler
+    # a requested form waits for its compilation
+    assert solve(sort_rows=True).stats["form"] == "sorted"
     may_go_on.set()
     compiler.finish_background()
     assert forms_of(graph, 2) == ["sorted", "sorted"]
@@ -363,7 +364,7 @@ def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 def test_delta_grows_on_a_mesh_whose_near_set_is_thin(dtype: str) -> None:
-    """Whatever its mean degree, which is six: fewer steps, and the same distances."""
+    """The mean degree, six, does not matter: fewer steps, and the same distances."""
     mesh = nearfar.generate("delaunay", vertices=4000, weight_dtype=dtype)
     want = oracle.dijkstra(mesh, 0)
     found = {}
@@ -393,7 +394,7 @@ def test_the_first_delta_that_was_fastest_stays(fastest: float, tried: int) -> N
 
 
 def widths(loss: Callable[[one_launch_forms.Width], float], splits: int) -> list[Any]:
-    """Widths of ten solves that lose so many seconds."""
+    """Return the widths of ten solves that lose the given seconds."""
     graph, form = undirected(100, 150), one_launch_forms.Form("plain")
     found = []
     for _ in range(10):
@@ -479,14 +480,14 @@ def test_distances_are_packed_where_they_fit(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_distances_that_fit_less_than_was_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path of tripled edges has the degrees of a random graph and is far deeper than one."""
+    """A path of tripled edges has the degrees of a random graph but is far deeper."""
     monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1.0)
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
     heads = np.repeat(np.arange(599), 3)
     sources, targets = np.append(heads, heads + 1), np.append(heads + 1, heads)
     graph = Graph.from_edges(sources, targets, np.ones(len(sources), np.int32), n_vertices=600)
     assert graph.mean_degree > one_launch_forms.ROAD_LIKE
-    assert forms_of(graph, 2) == ["plain", "packed"]  # in 8 bits in vain, then in 16
+    assert forms_of(graph, 2) == ["plain", "packed"]  # 8 bits fail, then 16 are used
     assert forms_of(graph, 1, distance_bits=8) == ["plain"]
     assert forms_of(graph, 1, distance_bits=16) == ["packed"]
 
@@ -494,7 +495,7 @@ def test_distances_that_fit_less_than_was_guessed(monkeypatch: pytest.MonkeyPatc
 def test_a_farther_source_is_solved_again_with_whole_distances(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first source sees a small part of the graph; distances from the second do not fit."""
+    """The first source reaches a small part; distances from the second one do not fit."""
     monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1.0)
     monkeypatch.setattr(one_launch_forms, "_LARGE", 1)
     near = undirected(200, 800)

@@ -1,4 +1,4 @@
-"""near_far_partitioned@cuda on an emulated device: parts, types, shapes that hurt, proofs."""
+"""near_far_partitioned@cuda on an emulated device: parts, dtypes, difficult shapes, proofs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
 def star(n: int = 700) -> Graph:
-    """One hub with more edges than a piece holds, and back."""
+    """Return a hub with more edges than a piece holds, in both directions."""
     leaves = np.arange(1, n)
     return Graph.from_edges(np.zeros(n - 1, int), leaves, 1 + leaves % 7, directed=False)
 
@@ -107,7 +107,7 @@ def test_steps_are_named_and_timed() -> None:
 
 @pytest.mark.parametrize("parts", [1, 2])
 def test_a_queue_that_overflows(parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every middle vertex lowers every last one again, all within one step."""
+    """Every middle vertex lowers every last one again within one step."""
     monkeypatch.setattr(partitioned, "_ROOM", 1.0)
     middle, last = np.arange(1, 33), np.arange(33, 65)
     tails, heads = np.repeat(middle, 32), np.tile(last, 32)
@@ -198,7 +198,7 @@ def test_options_that_cannot_be() -> None:
 
 @pytest.mark.parametrize("step", [0, 1, 2, 3])
 def test_a_device_without_memory(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refused before rows, the sort's marks, a part's buffers or the answer are allocated."""
+    """It is refused before rows, marks, a part's buffers or the answer are allocated."""
     room = [1 << 30] * step + [10]
     monkeypatch.setattr(runtime, "memory", lambda: (room.pop(0) if len(room) > 1 else 10, 1 << 30))
     graph = nearfar.generate("kronecker", scale=6)

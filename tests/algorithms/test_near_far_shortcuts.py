@@ -1,4 +1,4 @@
-"""Rows that go past vertices of few edges, on the emulated device."""
+"""Rows with shortcuts past vertices of few edges, on the emulated device."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ NONE, LONG, REMOVED = -1, -2, -3  # head_edges.cuh
 
 
 def heads_of(graph: Graph, depth: int = 1) -> NDArray[np.int32]:
-    """Targets and weights of rows of eight edges with shortcuts."""
+    """Return targets and weights of rows of eight edges with shortcuts."""
     heads = row_heads(graph, device_graph(graph), 8, depth=depth)
     return np.asarray(heads.edges.get()).view(np.int32).reshape(graph.n_vertices, 8, 2)
 
 
 def mixed(seed: int) -> Graph:
-    """Streets both ways and one way, parallel edges, other weights one way, and loops."""
+    """Return two-way and one-way streets, parallel edges, asymmetric weights, and loops."""
     rng = np.random.default_rng(seed)
     n = 120
     a, b = rng.integers(0, n, 150), rng.integers(0, n, 150)
@@ -103,7 +103,7 @@ def test_zoo(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_the_rows(depth: int) -> None:
-    """No edge leads back to what is out; the rest are as far from each other as before."""
+    """No edge leads back to removed vertices; distances between the others are unchanged."""
     graph = generate("grid", rows=13, columns=11)
     heads = heads_of(graph, depth)
     out = heads[:, 7, 0] == REMOVED
@@ -126,7 +126,7 @@ def test_the_rows(depth: int) -> None:
 
 
 def test_rows_that_do_not_fit_stay() -> None:
-    """A hub of many streets, each with a vertex that can be taken out in its middle."""
+    """A hub of many streets, each with a removable vertex in its middle."""
     streets = 30
     middle, end = np.arange(1, streets + 1), np.arange(streets + 1, 2 * streets + 1)
     hub = np.zeros(streets, int)
@@ -201,7 +201,7 @@ def test_where_shortcuts_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_way_streets_keep_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the ways there and back have other weights, nothing can be taken out."""
+    """If weights differ between directions, no vertex can be removed."""
     made: list[RowHeads] = []
 
     def watched(*given: Any, **named: Any) -> RowHeads:

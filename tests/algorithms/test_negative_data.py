@@ -1,4 +1,4 @@
-"""Negative weights from practice, and every family against every other on random graphs.
+"""Negative weights from practice, and comparisons of all families on random graphs.
 
 Project scheduling with minimum and maximum time lags (RCPSP/max, ProGen/max files): ``start[j] -
 start[i] >= lag`` is an edge of weight ``-lag``; the earliest starts are longest paths, and a
@@ -25,7 +25,7 @@ from tests.datafiles import data_path
 
 
 def lags(text):
-    """Arrays (first, second, lag) of a ProGen/max file: id, modes, k, k successors, k [lag]s."""
+    """Return arrays (first, second, lag) of a ProGen/max file: id, modes, k, successors, lags."""
     lines = [line.split() for line in text.splitlines()]
     jobs = int(lines[0][0]) + 2
     arcs = []
@@ -51,7 +51,7 @@ def projects(name, count):
 
 
 def earliest_starts(jobs, arcs):
-    """Longest paths from job 0 by plain rounds."""
+    """Return longest paths from job 0 by plain rounds."""
     start = np.full(jobs, -(10**9))
     start[0] = 0
     for _ in range(jobs + 1):
@@ -77,7 +77,7 @@ def test_schedules_with_time_lags(name, count):
         for form in FORMS:
             found = nearfar.sssp(graph, 0, method=f"{form}@cpu").distances
             np.testing.assert_array_equal(-found, start)
-        # Potentials satisfy every constraint too: x[j] - x[i] <= weight.
+        # Potentials also satisfy every constraint: x[j] - x[i] <= weight.
         x = potentials(graph).astype(np.int64)
         assert (x[heads] - x[tails] <= -lag).all()
         # The last job may start at its earliest time, and not one unit before.
@@ -102,7 +102,7 @@ def test_schedules_with_time_lags(name, count):
 
 @pytest.mark.data
 def test_all_pairs_of_schedules():
-    """Lags between any two jobs: Johnson and Floyd-Warshall agree with a search per job."""
+    """For lags between any two jobs, Johnson and Floyd-Warshall agree with a search per job."""
     jobs, arcs = next(projects("ubo100", 1))
     tails, heads, lag = arcs.T
     graph = Graph.from_edges(tails, heads, (-lag).astype(np.int64), n_vertices=jobs)
@@ -115,7 +115,7 @@ def test_all_pairs_of_schedules():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("negative", [False, True])
 def test_every_family_gives_the_same_bits(dtype, negative):
-    """Johnson = Bellman-Ford = Floyd-Warshall, and = Dijkstra where no weight is negative."""
+    """Johnson, Bellman-Ford and Floyd-Warshall agree, as does Dijkstra without negative weights."""
     rng = np.random.default_rng(17)
     for _ in range(12):
         n = int(rng.integers(1, 70))

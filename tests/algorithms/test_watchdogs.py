@@ -1,4 +1,4 @@
-"""A stuck kernel is an error, and the process goes on: every watchdog, on the emulated device."""
+"""Every watchdog on the emulated device: a stuck kernel is an error, and the process continues."""
 
 from __future__ import annotations
 

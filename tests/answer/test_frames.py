@@ -30,7 +30,7 @@ def small(dtype: str = "int32", names: Any = ("a", "b", "c", "d")) -> Graph:
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_sums_and_means_leave_out_what_was_not_reached(dtype: str) -> None:
-    """The sentinel of an integer answer entered means as 2147483647."""
+    """Regression: the sentinel of an integer answer entered means as 2147483647."""
     paths = nearfar.sssp(small(dtype), "a")
     assert np.nanmean(paths.to_numpy()) == pytest.approx(11 / 3)
     frame = paths.to_frame("pandas")

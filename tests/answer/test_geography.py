@@ -24,7 +24,7 @@ from tests.solve.places.test_table import split
 
 @pytest.fixture
 def street() -> Graph:
-    """Three vertices in a row, 100 s each, and one that nothing leads to."""
+    """Return three vertices in a row, 100 s apart, and one that nothing leads to."""
     return Graph.from_edges(
         [0, 1], [1, 2], [100, 100], n_vertices=4, directed=False,
         vertex_names=["a", "b", "c", "d"], names=False,
@@ -62,7 +62,7 @@ def test_isochrones_cut_edges_where_the_time_is_up(street: Graph) -> None:
 
 
 def test_the_parts_reached_add_up_to_what_the_distances_say() -> None:
-    """On a line graph the length reached is the limit itself, in each direction."""
+    """On a line graph the reached length is the limit itself, in each direction."""
     n = 50
     rng = np.random.default_rng(5)
     weights = rng.integers(1, 9, n - 1)
@@ -108,7 +108,7 @@ def test_many_sources_have_the_features_of_each(dtype: str, lines: bool) -> None
 
 
 def covered(line: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Whether each point lies on one of the lines, shape (k, 2, 2)."""
+    """Return whether each point is on one of the lines, shape (k, 2, 2)."""
     begin, along = line[:, 0], line[:, 1] - line[:, 0]
     length = np.maximum((along**2).sum(axis=1), 1e-30)
     share = ((points[:, None] - begin) * along).sum(axis=2) / length
@@ -150,7 +150,7 @@ def test_places_reach_their_street_on_both_sides(n: int, dtype: str) -> None:
             if back >= 0:
                 ahead = (share - (1 - s)) * weights[back]
                 along[back, ahead >= 0] = np.minimum(along[back], ahead)[ahead >= 0]
-        # A point counts for every edge that passes it, such as the one back.
+        # A point counts for every edge through it, such as the reverse edge.
         keys = np.round(on.reshape(-1, 2), 9)
         _, which = np.unique(keys, axis=0, return_inverse=True)
         least = np.full(which.max() + 1, np.inf)
@@ -306,7 +306,7 @@ def test_the_page_loads_nothing_and_escapes_what_it_shows(street: Graph, tmp_pat
 
 
 def test_the_page_in_a_browser(tmp_path: Path) -> None:
-    """Draws, tells the distance under the pointer, zooms, and shows less for less time."""
+    """The page draws, shows the distance under the pointer, zooms, and shows less for less time."""
     program = find_browser()
     if program is None:
         pytest.skip("no browser here; `make browser` installs one")
@@ -322,7 +322,7 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
         assert value("document.title") == "Roads"
         everything = value("nearfar.drawn()")
         assert everything > 3000
-        # It was the mean of an edge's ends.
+        # Regression: it was the mean of an edge's ends.
         most = float(paths.distances[paths.reachable].max()) / 60_000
         said = value("document.getElementById('shown').textContent")
         assert said.startswith("all, ")

@@ -1,4 +1,4 @@
-"""The parts of the demo that need no network and little time, and the isochrone map."""
+"""Parts of the demo that need no network and little time, and the isochrone map."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ demo = load_program("scripts", "demo")
 
 @pytest.fixture(scope="module")
 def extract(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Helsinki extract from the data folder."""
+    """Return the Helsinki extract from the data folder."""
     packed = data_path("transport-misc/Helsinki.osm.pbf.xz")
     file = tmp_path_factory.mktemp("osm") / "Helsinki.osm.pbf"
     file.write_bytes(lzma.decompress(packed.read_bytes()))
@@ -37,7 +37,7 @@ def extract(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def town() -> nearfar.Graph:
-    """A small grid in degrees around 60 north, with one vertex that nothing leads to."""
+    """Return a small grid in degrees around 60 north, with one vertex that nothing leads to."""
     grid = nearfar.generate("grid", rows=12, columns=9, missing=0.0)
     xy = np.array([(24.9 + 0.001 * (v % 9), 60.1 + 0.0005 * (v // 9)) for v in range(108)])
     sources = grid.tails(np.int64)
@@ -94,7 +94,7 @@ def test_a_failed_download_is_one_sentence(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_demo_runs_on_the_extract(extract: Path, tmp_path: Path) -> None:
-    """The whole demo but the download, with a small speed check."""
+    """The whole demo except the download, with a small speed check."""
     pytest.importorskip("osmium")
     pytest.importorskip("matplotlib")
     done = subprocess.run(
@@ -163,7 +163,7 @@ def test_map_has_a_line_for_every_street(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("value", [0, -1.0, float("nan"), "8"])
 def test_sizes_of_a_map(tmp_path: Path, name: str, wrong: str, value: Any) -> None:
-    """These were errors and warnings of NumPy and matplotlib."""
+    """Regression: these values gave errors and warnings of NumPy and Matplotlib."""
     draw = draw_page if name.endswith(".html") else draw_isochrones
     with pytest.raises(OptionError, match=f"{wrong} is .*: give a number greater than 0"):
         draw(nearfar.sssp(town(), 0), tmp_path / name, **{wrong: value})
@@ -200,7 +200,7 @@ def test_map_needs_coordinates_and_edges(tmp_path: Path) -> None:
 
 
 def test_colours_are_never_as_dark_as_the_paper() -> None:
-    """Contrast as the Web's guidelines measure it; far roads had 1.6."""
+    """Contrast by the Web Content Accessibility Guidelines."""
     pytest.importorskip("matplotlib")
     from matplotlib.colors import to_rgb
 
@@ -228,4 +228,5 @@ def test_the_colour_bar_says_what_it_shows(
     isochrone.draw_isochrones(nearfar.sssp(grid, 0), tmp_path / "m.png", unit=unit)
     texts = [text.get_text() for text in drawn[0].texts]
     assert said in texts
-    assert not any(text.endswith((" km", " m")) for text in texts)  # a grid lies nowhere
+    # a grid has no place on the Earth
+    assert not any(text.endswith((" km", " m")) for text in texts)

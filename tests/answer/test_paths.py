@@ -72,7 +72,7 @@ def test_flat_paths_equal_single_ones_and_sum_to_the_distance(name: str) -> None
 
 
 def test_edges_of_a_path_over_vertices_of_one_name() -> None:
-    """The names of the path were looked up again."""
+    """Regression: names of the path were looked up again."""
     graph = Graph.from_csr([0, 1, 2, 3, 3], [1, 2, 3], [3, 4, 5], vertex_names=list("sxxt"))
     paths = nearfar.sssp(graph, "s")
     assert paths.path_to("t") == list("sxxt")
@@ -81,7 +81,7 @@ def test_edges_of_a_path_over_vertices_of_one_name() -> None:
 
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".parquet", ".graphml"])
 def test_vertices_of_one_name_are_not_made_one(tmp_path: Path, suffix: str) -> None:
-    """Files and NetworkX took them for one vertex, without a word."""
+    """Regression: files and NetworkX merged vertices of equal names silently."""
     pytest.importorskip("pyarrow")
     pytest.importorskip("networkx")
     pytest.importorskip("pandas")

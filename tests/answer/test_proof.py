@@ -1,4 +1,4 @@
-"""The proof rejects every kind of wrong answer, also those that look right edge by edge."""
+"""The proof rejects every kind of wrong answer, also answers that are right edge by edge."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_wrong_answers(distances, predecessors, message: str) -> None:
 
 @pytest.mark.parametrize("source", [-1, 5, 2**40, 0.0, True, "0", None])
 def test_a_source_that_is_not_a_vertex(source) -> None:
-    """2**40 was cut to 0 and "proven"; -1 read what lies before the arrays."""
+    """Regression: 2**40 was truncated to 0 and "proven"; -1 read memory before the arrays."""
     with pytest.raises(VertexError, match="source"):
         certify(line(), source, np.array([0, 1, 2, 3, TOP]))
 
@@ -92,7 +92,7 @@ def test_limits_of_any_kind(limit) -> None:
 
 
 def test_a_limit_with_negative_weights() -> None:
-    """The shortest path to 2 leads over 1, which lies beyond the limit; 5 was "proven" for it."""
+    """The shortest path to 2 leads over 1, beyond the limit; a distance of 5 must be rejected."""
     g = Graph.from_edges([0, 1, 0, 2], [1, 2, 2, 3], [10, -8, 5, 1])
     tree = [-1, 0, 1, 2]
     certify(g, 0, np.array([0, TOP, 2, 3]), tree, 5)
@@ -132,7 +132,7 @@ def test_answers_with_a_limit_and_negative_weights_pass(seed: int, dtype: type) 
 
 
 def test_zero_weight_vouchers_are_caught() -> None:
-    """1 and 2 call each other their predecessor at a distance that nothing supports."""
+    """Vertices 1 and 2 are predecessors of each other at a distance without support."""
     g = Graph.from_edges([0, 1, 2], [1, 2, 1], [5, 0, 0])
     with pytest.raises(ProofError, match="no predecessor"):
         certify(g, 0, np.array([0, 3, 3]))

@@ -1,4 +1,4 @@
-"""Maps follow the lines of streets that a graph keeps."""
+"""Maps follow the lines of streets in a graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nearfar import Graph, GraphError
 from nearfar.answer.geography import isochrones, routes
 from nearfar.answer.streets import line_of, parts_of
 
-#: A street with a bend from 0 to 1, its way back, a straight one on, and a parallel one around.
+#: A street with a bend from 0 to 1, its reverse, a straight continuation, and a parallel detour.
 TAILS, HEADS, WEIGHTS = [0, 0, 1, 1], [1, 1, 0, 2], [8, 20, 8, 4]
 BEND, AROUND = [[2.0, 0.0], [2.0, 1.0]], [[0.0, 5.0]]
 
@@ -65,7 +65,8 @@ def test_an_isochrone_ends_within_a_line() -> None:
     assert [[2, 1], [4, 1]] not in lines
     (feature,) = isochrones(paths, [100])["features"]
     shown = feature["geometry"]["coordinates"]
-    assert sorted(map(str, shown)) == sorted({*map(str, shown)})  # back is the line there
+    # the reverse edge has the same line
+    assert sorted(map(str, shown)) == sorted({*map(str, shown)})
     assert [[0, 5], [4, 1]] in shown
 
 

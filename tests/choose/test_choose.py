@@ -1,4 +1,4 @@
-"""The automatic choice: what it ranks, what it looks at, and how it goes by the machine."""
+"""Automatic choice: ranking, inputs, and use of the machine's profile."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def grid() -> Graph:
 
 
 def first(graph: Graph, **fields: object) -> str:
-    """The variant that auto takes."""
+    """Return the variant that auto chooses."""
     return choose.best(graph, Request(**fields))[0].id  # type: ignore[arg-type]
 
 
 def faster(graph: Graph, request: Request) -> str:
-    """The device with the lower estimate, as if a GPU were here."""
+    """Return the device with the lower estimate, as if a GPU were available."""
     cpu, cuda = (estimates(graph, request, device)[0] for device in ("cpu", "cuda"))
     return "cpu" if cpu.seconds < cuda.seconds else "cuda"
 
 
 def seconds(graph: Graph, request: Request, device: str) -> dict[str, float]:
-    """Estimates by variant."""
+    """Return the estimates by variant."""
     return {choice.variant.id: choice.seconds for choice in estimates(graph, request, device)}
 
 
@@ -146,7 +146,7 @@ def test_a_choice_is_made_once_a_graph(grid: Graph, monkeypatch: pytest.MonkeyPa
 
 
 def test_weights_that_differ_wildly_go_to_buckets_as_others_do() -> None:
-    """A heap took two to four times as long: the first width knows how the weights spread."""
+    """The first width accounts for the range of weights; a heap takes two to four times as long."""
     graph = generate("uniform_random", vertices=30_000, degree=8)
     drawn = np.random.default_rng(1)
     wild = np.exp(drawn.uniform(0, 30, graph.n_edges)).astype(np.int64)
@@ -238,7 +238,7 @@ def test_a_worker_is_priced_by_the_queue_that_it_takes(
 def test_balls_of_host_and_device_are_the_same(
     family: str, size: dict[str, int], index: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Levels, their last vertex, and whether they are all there are; also with smaller limits."""
+    """Levels, their last vertex, and completeness agree; also with smaller limits."""
     graph = generate(family, **size)
     arrays = graph.indptr.astype(index), graph.indices.astype(index)
     for row, levels in ((4096, 64), (5, 64), (4096, 3)):
@@ -299,7 +299,7 @@ def test_a_graph_on_the_host_is_worth_moving_only_when_large() -> None:
     assert faster(large, request) == "cuda"
     with assumed("cuda", replace(H200, transfer=1e8)):  # a slow bus
         assert faster(large, request) == "cpu"
-        DEVICE_GRAPH.put(large, object())  # once it is there, only distances travel
+        DEVICE_GRAPH.put(large, object())  # with the graph on the device, only distances are copied
         assert faster(large, request) == "cuda"
         DEVICE_GRAPH.drop(large)
 
@@ -506,7 +506,7 @@ def weighted(graph: Graph, decades: int, dtype: str) -> Graph:
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 @pytest.mark.parametrize("decades", [6, 9])
 def test_no_sweep_of_lanes_over_a_mesh_of_uneven_weights(decades: int, dtype: str) -> None:
-    """One width suits few of the weights: sweeps took 9 to 14 times as long as searches."""
+    """One width suits few of these weights: sweeps take 9 to 14 times as long as searches."""
     mesh = weighted(generate("delaunay", vertices=20_000), decades, dtype)
     request = Request(problem="batch", n_sources=512, device="cpu", threads=2)
     taken = seconds(mesh, request, "cpu")
@@ -514,7 +514,7 @@ def test_no_sweep_of_lanes_over_a_mesh_of_uneven_weights(decades: int, dtype: st
 
 
 def test_a_long_path_at_a_hub_stays_on_the_cpu() -> None:
-    """A ball around the hub sees thousands of leaves after one hop, and nothing of the path."""
+    """A ball around the hub has thousands of leaves after one hop, and nothing of the path."""
     v = np.arange(1, 300_000)
     broom = Graph.from_edges(np.where(v < 5000, 0, v - 1), v, np.ones(len(v), np.int32),
                              directed=False)  # fmt: skip
@@ -524,7 +524,7 @@ def test_a_long_path_at_a_hub_stays_on_the_cpu() -> None:
 
 @pytest.mark.parametrize("shape", ["path", "cycle", "caterpillar", "strip", "deep tree"])
 def test_graphs_of_few_vertices_per_hop_stay_on_a_core(shape: str) -> None:
-    """A device takes a step per hop, and such a step has next to nothing to do."""
+    """A device takes a step per hop, and such steps have almost no work."""
     n = 400_000
     v = np.arange(1, n)
     before = {

@@ -34,7 +34,7 @@ def test_help_has_examples_and_shared_flags(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(commands()))
 def test_examples_parse(name: str) -> None:
-    """The examples in the help are command lines that the program accepts."""
+    """The program accepts the examples in the help."""
     parser = build_parser()
     examples = [shlex.split(line) for line in commands()[name].EXAMPLES.strip().splitlines()]
     assert any(words[:2] == ["nearfar", name] for words in examples)
@@ -111,7 +111,7 @@ def test_an_unknown_word_is_answered_with_the_nearest_known(
 
 
 def test_a_flag_of_several_values_adds_when_it_is_given_again(graph_file: Path) -> None:
-    """The first --source was dropped without a word."""
+    """Regression: the first --source was dropped silently."""
     twice = succeed("distances", graph_file, "--source", "0", "--source", "1", "--target", "2", "3")
     assert twice == succeed("distances", graph_file, "--source", "0", "1", "--target", "2", "3")
     assert len(twice.splitlines()) == 2
@@ -394,7 +394,7 @@ def test_doctor_warms_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     warmed = doctor._warmed()
     assert {kind for _, kind in solved} == {"int32", "float32", "float64", "none"}
     assert len(solved) == 24
-    assert warmed["files"] == 0  # the emulated device has its own
+    assert warmed["files"] == 0  # the emulated device has its own cache
     assert warmed["seconds"] > 0
 
 
@@ -469,7 +469,7 @@ def test_distances_from_many_sources(tmp_path, capsys):
 
 
 def test_weight_names_the_column_of_every_command(tmp_path: Path) -> None:
-    """A table with `km` was read as unweighted, exit code 0."""
+    """Regression: a table with `km` was read as unweighted, with exit code 0."""
     table = tmp_path / "flights.csv"
     table.write_text("from,to,km\nHel,Arn,400\nArn,Osl,386\nHel,Osl,790\n", encoding="utf-8")
     for command, *ends in (["path", "Hel", "Osl"], ["sssp", "Hel"], ["paths", "Hel", "Osl"]):
@@ -487,7 +487,7 @@ def test_the_help_says_what_an_unreached_vertex_is_in_a_file(
 ) -> None:
     text = " ".join(run("distances", "--help").stdout.split())
     assert "Unreached vertices are inf" in text
-    assert "in a file of integers they are the greatest number of the dtype" in text
+    assert "in a file of integers they are the largest value of the dtype" in text
     file = tmp_path / "rows.npy"
     succeed("distances", graph_file, "--source", "0", "-o", file)
     assert np.load(file)[0, 5] == 2147483647
@@ -521,7 +521,7 @@ def test_paths_of_names_and_floats(named_file: Path) -> None:
 def test_a_note_says_when_there_are_no_more_paths(graph_file: Path) -> None:
     done = run("paths", graph_file, 0, 3, "-k", 5)
     assert "2 paths, 8 to 9" in done.stderr
-    assert "no more than 2" in done.stderr
+    assert "there are only 2" in done.stderr
 
 
 def test_errors_of_paths(graph_file: Path, cycle_file: Path) -> None:

@@ -1,4 +1,4 @@
-"""The command line when something is wrong: one sentence, the right exit code, no half file."""
+"""Errors of the command line: one sentence, the right exit code, no partial file."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_broken_pipe_is_silent(tmp_path: Path) -> None:
     ],
 )
 def test_interrupted_while_importing(module: str) -> None:
-    """Ctrl-C before the program has begun its work gave a traceback of imports."""
+    """Regression: Ctrl-C during imports printed a traceback."""
     program = f"""
 import os, signal, sys
 class Finder:
@@ -170,7 +170,7 @@ sys.exit(main(["methods"]))
 
 
 def test_interrupt_leaves_no_file(tmp_path: Path) -> None:
-    """Ctrl-C while the graph is being read: exit 130, no traceback, no half table."""
+    """Ctrl-C while the graph is being read: exit 130, no traceback, no partial table."""
     fifo = tmp_path / "slow.gr"
     os.mkfifo(fifo)
     table = tmp_path / "d.csv"
@@ -201,7 +201,7 @@ def _child(*words: object) -> subprocess.Popen[str]:
 
 
 def test_sigterm_leaves_one_line_and_no_file(tmp_path: Path) -> None:
-    """Issue 43: temporary files stayed, and no line said why the program ended."""
+    """Regression: temporary files remained, and no line named the reason."""
     graph, table = tmp_path / "g.nfg", tmp_path / "g.graphml"
     succeed("generate", "road_like", "--vertices", 200_000, "-o", graph)
     child = _child("convert", graph, table, "--quiet")
@@ -237,7 +237,7 @@ def test_sigterm_during_prepare_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limited", [True, False])
 def test_too_little_address_space_is_out_of_memory(graph_file: Path, limited: bool) -> None:
-    """Issue 43: `ulimit -v 200000` ended `info` with exit 1, as a library was not mapped."""
+    """Regression: `info` under `ulimit -v 200000` exited with 1 when a library did not load."""
     program = f"""
 import resource, sys
 class Finder:
@@ -261,7 +261,7 @@ sys.exit(main(["info", {str(graph_file)!r}]))
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the levels are those of x86-64")
 def test_a_module_that_does_not_load_is_one_sentence(graph_file: Path) -> None:
-    """As on a processor below the least level that was compiled: tests/cpu/test_isa.py."""
+    """As on a processor below the lowest compiled level; see tests/cpu/test_isa.py."""
     done = subprocess.run(
         [*PROGRAM, "info", str(graph_file)],
         env={**os.environ, "NEARFAR_CPU_LEVEL": "v1"},
@@ -364,8 +364,8 @@ def test_duration(seconds: float, text: str) -> None:
             "--pair cannot be combined with --explain",
         ),
         (["prepare", "GRAPH", "--dry-run", "-o", "x.nfp"], "--dry-run writes nothing"),
-        (["convert", "GRAPH", "-", "--to", "edges"], "not written to standard output"),
-        (["generate", "star", "-o", "-"], "not written to standard output"),
+        (["convert", "GRAPH", "-", "--to", "edges"], "cannot go to standard output"),
+        (["generate", "star", "-o", "-"], "cannot go to standard output"),
         (["sssp", "GRAPH", "0", "--profile", "no/x.json"], "does not exist"),
         (["plot", "GRAPH", "-o", "no/x.png"], "does not exist"),
         (["plot", "."], ". is a folder: give a profile"),
@@ -426,7 +426,7 @@ def test_no_gpu_is_one_reason(graph_file: Path) -> None:
 
 
 def test_an_option_given_twice(graph_file: Path) -> None:
-    """The last one counted, without a word."""
+    """Regression: the last value was used silently."""
     words = ("--option", "delta=5", "--option", "delta=6")
     said = fail(Exit.USAGE, "sssp", graph_file, 0, "--method", "delta_stepping", *words)
     assert "--option gives delta twice" in said
@@ -439,7 +439,7 @@ def test_edges_of_a_histogram(graph_file: Path, edges: str) -> None:
 
 
 def test_little_memory_is_given_in_bytes(graph_file: Path, tmp_path: Path) -> None:
-    """It read "0.0 MiB needed, 0.0 MiB free"."""
+    """Regression: the message was "0.0 MiB needed, 0.0 MiB free"."""
     words = ("-o", tmp_path / "x.npy", "--memory", "1")
     assert " bytes needed, 1 bytes free" in fail(
         Exit.OUT_OF_MEMORY, "distances", graph_file, *words
@@ -447,7 +447,7 @@ def test_little_memory_is_given_in_bytes(graph_file: Path, tmp_path: Path) -> No
 
 
 def test_what_takes_the_memory_is_named(graph_file: Path) -> None:
-    """It spoke of the matrix of a single pair."""
+    """Regression: the message named the matrix of a single pair."""
     words = ("distances", graph_file, "--pair", 0, 1, "--memory", 1)
     said = fail(Exit.OUT_OF_MEMORY, *words)
     assert "in addition to its rows: use fewer threads, or a greater --memory" in said
@@ -456,7 +456,7 @@ def test_what_takes_the_memory_is_named(graph_file: Path) -> None:
 
 
 def test_a_table_that_is_not_utf8(tmp_path: Path) -> None:
-    """The advice was names=true, which fails too."""
+    """Regression: the message advised names=true, which fails as well."""
     pytest.importorskip("pyarrow")
     file = tmp_path / "towns.csv"
     file.write_bytes("from,to,weight\nZürich,Bern,3\n".encode("latin-1"))
@@ -465,7 +465,7 @@ def test_a_table_that_is_not_utf8(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow", ".npz", ".nfg"])
 def test_a_disk_without_room(tmp_path: Path, suffix: str) -> None:
-    """Tables said "a table file cannot hold this"."""
+    """Regression: the message was "a table file cannot hold this"."""
     pytest.importorskip("pyarrow")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     succeed("generate", "path", "--vertices", 5000, "-o", tmp_path / "g.nfg")
@@ -481,7 +481,7 @@ def test_a_disk_without_room(tmp_path: Path, suffix: str) -> None:
 
 
 def test_usage_errors_are_one_line(graph_file: Path, tmp_path: Path) -> None:
-    """Issue 32: a missing argument printed eleven lines."""
+    """Regression: a missing argument printed eleven lines."""
     for words, said in (
         (("sssp",), "required: GRAPH, SOURCE; `nearfar sssp --help` shows what it takes"),
         (("path", graph_file), "required: SOURCE, TARGET"),
@@ -498,11 +498,11 @@ def test_usage_errors_are_one_line(graph_file: Path, tmp_path: Path) -> None:
 
 def test_vertices_with_commas_are_told_of_spaces(graph_file: Path) -> None:
     line = fail(Exit.BAD_INPUT, "distances", graph_file, "--source", "1,2,3")
-    assert line.strip().endswith("several vertices have spaces between them: 1 2 3")
+    assert line.strip().endswith("separate several vertices by spaces: 1 2 3")
 
 
 def test_a_large_matrix_is_not_printed_unasked(tmp_path: Path) -> None:
-    """Issue 32: `nearfar distances roads.gr.gz` printed n x n numbers."""
+    """Regression: `nearfar distances roads.gr.gz` printed n x n numbers."""
     graph = tmp_path / "g.nfg"
     succeed("generate", "path", "--vertices", 1_500, "-o", graph)
     line = fail(Exit.USAGE, "distances", graph)

@@ -239,7 +239,7 @@ def test_help_of_each(name: str) -> None:
 def test_damaged_tables_of_demand(
     graph_file: Path, tmp_path: Path, content: bytes, said: str
 ) -> None:
-    """Text that is not UTF-8 was an unexpected error, and a field too many was dropped."""
+    """Regression: non-UTF-8 text was an unexpected error, and an extra field was dropped."""
     file = tmp_path / "demand.csv"
     file.write_bytes(content)
     assert said in fail(Exit.BAD_INPUT, "measure", "edge-loads", graph_file, "--demand", file)
@@ -279,7 +279,7 @@ def test_damaged_quantities(
 
 
 def test_a_table_as_spreadsheets_write_it(graph_file: Path, tmp_path: Path) -> None:
-    """A byte order mark was part of the first column's name."""
+    """Regression: a byte order mark became part of the first column's name."""
     file = tmp_path / "demand.csv"
     file.write_bytes(b"\xef\xbb\xbfsource,target,demand\r\n0,1,2\r\n\r\n")
     found = json.loads(succeed("measure", "edge-loads", graph_file, "--demand", file, "--json"))
@@ -291,10 +291,10 @@ def test_a_table_as_spreadsheets_write_it(graph_file: Path, tmp_path: Path) -> N
     [
         (("--limit", "nan"), "error: --limit is NaN: give a number\n"),
         (("--samples", "0"), "error: --samples is 0: give"),
-        (("--seed", "3"), "error: --seed is 3: give --samples too, or nothing is drawn"),
+        (("--seed", "3"), "error: --seed is 3: give --samples too, otherwise nothing is drawn"),
     ],
 )
 def test_keywords_are_flags_in_errors(graph_file: Path, words: tuple[str, ...], said: str) -> None:
-    """Only those of commands without commands of their own were; and a seed alone did nothing."""
+    """Keywords are named as flags also in sub-commands; a seed without samples is refused."""
     assert said in fail(Exit.USAGE, "measure", "betweenness", graph_file, *words)
     assert "--rows is 0" in fail(Exit.USAGE, "generate", "grid", "--rows", 0)

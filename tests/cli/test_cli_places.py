@@ -65,7 +65,7 @@ def test_a_table_in_files(town: Path, tmp_path: Path) -> None:
     rows = list(csv.reader((tmp_path / "t.csv").read_text().splitlines()))
     assert rows[0] == ["origin", "1", "2"]
     assert rows[3] == ["h3", "", ""]
-    # A Parquet table of places, as pandas writes it.
+    # A Parquet table of places, as written by pandas.
     pandas.read_csv(town / "homes.csv").to_parquet(tmp_path / "homes.parquet")
     other = ("table", town / "town.nfp", tmp_path / "homes.parquet", town / "clinics.csv")
     assert np.allclose(json.loads(succeed(*other, "--json", "-q"))["distances"], want(town))
@@ -157,7 +157,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     nearfar.write(g, tmp_path / "g.nfg")
     done = run("route", tmp_path / "g.nfg", "60.1,24.91", "60.1,24.94")
     assert "2 of 5 vertices and 1 of 4 edges are left out; --parts all includes them" in done.stderr
-    assert "not obeyed without --turns: 1 forbidden turns" in done.stderr
+    assert "1 forbidden turns are ignored without --turns" in done.stderr
     assert "Warning" not in done.stderr
 
 

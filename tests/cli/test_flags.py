@@ -1,4 +1,4 @@
-"""Flags are the parameters of the functions that commands call, but for those about the shell."""
+"""Flags are the parameters of the functions that commands call, except flags of the shell."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nearfar.generators import GENERATORS
 from nearfar.solve.option_types import SearchOptions
 from tests.program import fail
 
-#: What a command has for itself: files, what is printed, and other ways to give a parameter.
+#: Flags without a parameter: files, printing, and other ways to give a parameter.
 OWN = {
     "assign": {"network", "top", "history"},
     "bench": {"what", "graphs", "peers", "methods", "threads", "rounds", "sources", "patience"}
@@ -58,7 +58,7 @@ def resolved(name: str) -> Callable[..., Any]:
 
 
 def leaves(parser: Parser, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Parser]]:
-    """The parsers without sub-commands, and the words that lead to them."""
+    """Return the parsers without sub-commands, and the words that lead to them."""
     if not parser.commands:
         yield path, parser
     for name, child in parser.commands.items():

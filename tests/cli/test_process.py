@@ -1,4 +1,4 @@
-"""The program as a process: what other tests of the command line see in theirs, holds there too."""
+"""The program as a process behaves as in the tests that call its main function."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_installed_program_is_this_one() -> None:
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
 def test_streams_that_the_caller_closed(graph_file: Path, tmp_path: Path, closed: str) -> None:
-    """Python has None for them, and every command stumbled over it."""
+    """Regression: Python sets closed streams to None, on which every command failed."""
     out = tmp_path / "out.csv"
     words = shlex.join([*PROGRAM, "sssp", str(graph_file), "0", "-o", str(out)])
     done = subprocess.run(f"{words} {closed}", shell=True, timeout=120, check=False)

@@ -1,4 +1,4 @@
-"""Saved tables that were tampered with: a sentence each, and no wrong number passes."""
+"""Saved tables with modifications: each is refused with a sentence, and no wrong number passes."""
 
 from __future__ import annotations
 

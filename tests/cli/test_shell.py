@@ -1,4 +1,4 @@
-"""A smooth shell: one name per thing, suggestions, standard input, places, silence, completion."""
+"""Convenience in a shell: names, suggestions, standard input, places, --quiet, completion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.program import PROGRAM, fail, run, succeed
 
 @pytest.fixture
 def town(tmp_path: Path) -> Path:
-    """Four corners with coordinates in degrees."""
+    """Return four corners with coordinates in degrees."""
     graph = nearfar.Graph.from_edges(
         [0, 1, 2], [1, 2, 3], [5, 6, 7],
         vertex_names=range(11, 15), names=False,
@@ -69,7 +69,7 @@ def test_quiet_leaves_only_errors(graph_file: Path, tmp_path: Path) -> None:
         done = run(*words, "--quiet")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert run("sssp", graph_file, 0, "--target", 1, 5, "-q").stdout == "1\t3\n5\tinf\n"
-    assert run("path", graph_file, 0, 3, "-q").stdout.splitlines()[-1] == "3\t8"  # its data
+    assert run("path", graph_file, 0, 3, "-q").stdout.splitlines()[-1] == "3\t8"  # requested data
     assert fail(Exit.BAD_INPUT, "sssp", graph_file, 99, "-q")
     assert json.loads(run("sssp", graph_file, 0, "-q", "--json").stdout)["reached"] == 5
 
@@ -152,7 +152,7 @@ def test_values_of_the_wrong_kind(words: list[str], said: str, graph_file: Path)
 
 def test_a_graph_that_is_not_kept_says_so(tmp_path: Path) -> None:
     words = ("generate", "grid", "--rows", 3, "--columns", 3)
-    assert "not written: -o FILE keeps the graph" in run(*words).stderr
+    assert "not written: give -o FILE to write the graph" in run(*words).stderr
     assert run(*words, "-q").stderr == ""
     assert "not written" not in run(*words, "-o", tmp_path / "g.nfg").stderr
 
@@ -229,7 +229,7 @@ def test_an_interrupted_file_says_what_is_kept(
     file = tmp_path / "rows.npy"
     done = run("distances", graph_file, "-o", file)
     assert done.returncode == Exit.INTERRUPTED
-    assert f"2 of 3 blocks are kept in {file}; the same command goes on" in done.stderr
+    assert f"2 of 3 blocks are kept in {file}; the same command resumes" in done.stderr
     monkeypatch.undo()
     succeed("distances", graph_file, "-o", file)
     assert finished_blocks(file) == (3, 3)
@@ -240,7 +240,7 @@ def test_an_interrupted_file_says_what_is_kept(
 
 
 def completions(line: str, tmp_path: Path) -> list[str]:
-    """What a shell would offer behind a line."""
+    """Return the completions that a shell would offer for a line."""
     out = tmp_path / "words"
     environment = {
         **os.environ,

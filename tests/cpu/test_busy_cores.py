@@ -1,4 +1,4 @@
-"""Workers on cores that other programs use too."""
+"""Workers on cores that other programs use as well."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def test_one_that_comes_to_the_core_of_its_caller_is_spared_for_a_while() -> Non
             now += MS // 2
         spared.append(now - began)
     assert spared == [MS // 2, MS, 2 * MS, 4 * MS, 8 * MS, 16 * MS, 16 * MS, 16 * MS]
-    helper.reset()  # it worked elsewhere
+    helper.reset()  # the helper ran on another core
     helper.declined(now)
     assert not helper.over(now + MS // 2 - 1)
     assert helper.over(now + MS // 2)
 
 
-# On one core, which a busy loop uses as well: eight workers, and one, in turns.
+# Eight workers and one worker, in alternation, on one core with a busy loop.
 CROWDED = """
 import os, signal, subprocess, sys, time
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # inherited by all that follows
@@ -82,13 +82,13 @@ def test_eight_workers_on_one_busy_core_cost_little_more_than_one() -> None:
     )
     assert done.returncode == 0, done.stderr
     ratio, stopped = (float(word) for word in done.stdout.split())
-    # Measured 2 to 6; 190 while workers met at a barrier that yields its time slice.
+    # Measured 2 to 6; 190 with a barrier that yields its time slice.
     assert ratio < 20
     assert stopped == 8
 
 
 def test_an_offer_that_was_taken_back_and_stands_again_is_seen() -> None:
-    """Helpers that a search did not need meet at barriers in the next call, round after round."""
+    """Unneeded helpers of a search meet at barriers in the next call, repeatedly."""
     grid = nearfar.generate("grid", rows=12, columns=12)
     small = nearfar.generate("uniform_random", vertices=64, degree=4)
     want = nearfar.all_pairs(small, method="floyd_warshall@cpu", threads=1)

@@ -1,4 +1,4 @@
-"""The level of x86-64 that the module picks when it is imported."""
+"""Level of x86-64 that the module selects when it is imported."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _import(level: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-#: Lengths about the registers and the blocks of every instruction set; a place in each of them.
+#: Lengths around the registers and blocks of every instruction set, and a position in each.
 CODE = """
 import numpy as np
 from nearfar import _cpu

@@ -1,4 +1,4 @@
-"""The native module's boundary: typed errors, and stubs that say what the module has."""
+"""Boundary of the native module: typed errors, and stubs that match it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_another_mapping_than_a_dict_is_told_apart_from_what_is_unsupported() ->
 
 
 def test_the_stubs_name_what_the_module_has() -> None:
-    """They are generated with the module; a stale or missing file would leave mypy blind."""
+    """Stubs are generated with the module; mypy would not notice a stale or missing file."""
     stub = ast.parse((Path(nearfar.__file__).parent / "_cpu.pyi").read_text())
     named = {node.name for node in stub.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
     there = {name for name, value in vars(_cpu).items() if callable(value) and name[0] != "_"}

@@ -1,4 +1,4 @@
-"""Float rows get the least left-to-right sums, bit for bit, however far off they come in."""
+"""Float rows get the least left-to-right sums, bit for bit, however inexact the input is."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_rows_of_a_prepared_graph_and_rows_that_are_far_off(kind: str, dtype: st
     prepared = nearfar.prepare(graph, force=True)
     given = {"method": "elimination_tree_rows", "sums": "search"}
     same_bits(nearfar.distances(prepared, sources, **given), want)
-    # Too low by more and more needs more slack, at last no bounds; too high costs time alone.
+    # Rows that are too low need more slack, in the end no bounds; too high only costs time.
     for factor in (1 - 1e-6, 0.99, 0.5, 0.0, 1.01, 3.0):
         rows = want.copy()
         with np.errstate(over="ignore"):
@@ -67,7 +67,7 @@ def test_rows_of_a_prepared_graph_and_rows_that_are_far_off(kind: str, dtype: st
 
 @given(graph=graphs(dtypes=FLOATS), data=st.data())
 def test_bits_do_not_depend_on_what_comes_in(graph: Graph, data: st.DataObject) -> None:
-    """Also where a vertex that cannot be reached has a distance, or one that can has none."""
+    """Also if an unreachable vertex has a distance, or a reachable one has none."""
     source = data.draw(st.integers(0, graph.n_vertices - 1))
     want = searched(graph, [source])
     width = 32 if graph.weight_dtype == np.float32 else 64

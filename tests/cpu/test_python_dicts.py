@@ -1,4 +1,4 @@
-"""Distances as a dict: in the order given, with Python's own numbers, no reference lost."""
+"""Distances as a dict: in the given order, with Python's own numbers, without leaked references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lock-free code under the sanitizers, without Python, beside busy loops: ``make test-slow``."""
+"""Lock-free code under the sanitizers, without Python, with busy loops: ``make test-slow``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOURCES = ("threads/spread", "threads/worker_pool", "threads/waiting", "memory/b
     [
         ("thread", []),
         ("address,undefined", []),
-        ("thread", ["-DNEARFAR_WITHOUT_FUTEX"]),  # as threads wait on macOS and Windows
+        ("thread", ["-DNEARFAR_WITHOUT_FUTEX"]),  # as on macOS and Windows
     ],
 )
 def test_searches_on_several_cores_have_no_races(
@@ -44,7 +44,7 @@ def test_searches_on_several_cores_have_no_races(
     found = dict(re.findall(r"(\w+) (\d+)", done.stdout))
     assert found["wrong"] == "0"
     assert found["solves"] == str(12 * 9 * 3)
-    # Otherwise nothing was shown: workers took entries of others, and shared levels.
+    # The run is meaningful only if workers took entries of others and shared levels.
     assert int(found["rounds"]) > 12 * 9 * 2
     assert int(found["steals"]) > 0
     assert int(found["together"]) > 0

@@ -1,4 +1,4 @@
-"""nearfar.csgraph against SciPy's own answers, and where it differs on purpose."""
+"""nearfar.csgraph against SciPy's own answers, and its intended differences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def random_matrix(
 
 
 def assert_tree(matrix: sp.sparray, distances: np.ndarray, before: np.ndarray, source: int) -> None:
-    """The predecessors are tight and lead back to the source."""
+    """Check that the predecessors are tight and lead back to the source."""
     dense = np.full(matrix.shape, np.inf)
     coo = matrix.tocoo()
     np.minimum.at(dense, (coo.row, coo.col), coo.data)
@@ -167,7 +167,7 @@ def test_unweighted_counts_what_is_stored_whatever_its_value(value: float, direc
 
 @pytest.mark.parametrize("directed", [True, False])
 def test_floyd_warshall_counts_no_infinite_entry(directed: bool) -> None:
-    """Issue 43: infinities of a masked array were edges there with ``unweighted=True``."""
+    """Regression: with ``unweighted=True``, infinities of a masked array were edges."""
     values = np.array([[0, 1, np.inf, 0], [2, 0, 0, 0], [0, 3, 0, np.inf], [0, 0, 0, 0]])
     stored = sp.csr_array(values)
     for matrix in (np.ma.masked_array(values, mask=values == 0), stored, stored.tocsc()):
@@ -363,7 +363,7 @@ def test_reconstruct_path(directed: bool) -> None:
 
 
 def all_simple_paths(matrix: np.ndarray, source: int, target: int) -> list[float]:
-    """Lengths of all simple paths, by enumeration."""
+    """Return the lengths of all simple paths, by enumeration."""
     found: list[float] = []
 
     def walk(path: list[int], length: float) -> None:

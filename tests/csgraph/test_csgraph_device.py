@@ -1,4 +1,4 @@
-"""nearfar.csgraph with matrices of the (emulated) device: SciPy's numbers, never over the host.
+"""nearfar.csgraph with matrices of the (emulated) device: SciPy's numbers, no host copies.
 
 ``tests/gpu/test_csgraph_gpu.py`` does the same with CuPy on a GPU.
 """
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
 class DeviceCsr:
-    """What nearfar uses of ``cupyx.scipy.sparse.csr_matrix``."""
+    """Part of ``cupyx.scipy.sparse.csr_matrix`` that nearfar uses."""
 
     __module__ = "cupyx.scipy.sparse"
 
@@ -36,7 +36,7 @@ class DeviceCsr:
 
 @pytest.fixture
 def copied(monkeypatch: pytest.MonkeyPatch) -> set[tuple[int, ...]]:
-    """Shapes of the arrays that went from the device to the host."""
+    """Record the shapes of arrays copied from the device to the host."""
     shapes: set[tuple[int, ...]] = set()
     get, download = fake_cupy.ndarray.get, runtime.download
 
@@ -54,7 +54,7 @@ def copied(monkeypatch: pytest.MonkeyPatch) -> set[tuple[int, ...]]:
 
 
 def only_statistics(copied: set[tuple[int, ...]], n: int, m: int) -> bool:
-    """Whether neither edges nor answers were copied, but at most what a choice looks at."""
+    """Return whether neither edges nor answers were copied, but at most statistics for a choice."""
     vertices = {n, n + 1, n + 2}
     edges = {m, 2 * m, m + 3}
     return not any({*shape} & (vertices | edges) for shape in copied)
@@ -93,7 +93,7 @@ def test_rows(indices: Any, directed: bool, dtype: Any, copied: set[tuple[int, .
 def test_many_sources_of_whole_numbers_are_searched_as_integers(
     fraction: float, monkeypatch: pytest.MonkeyPatch, copied: set[tuple[int, ...]]
 ) -> None:
-    """As over arrays of the host: half the memory, and edges that no path needs are left out."""
+    """As for host arrays: half the memory, and edges that no path needs are left out."""
     host = matrix(7)
     host.data = np.ceil(host.data * 1000)
     host.data[-1] += fraction  # beyond the sample

@@ -1,4 +1,4 @@
-"""Graphs brought to the emulated device."""
+"""Graphs uploaded to the emulated device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
 def copies_arrive(graph: Graph) -> bool:
-    """Whether the records on the device are the graph's edges."""
+    """Return whether the records on the device are the graph's edges."""
     there = device_graph(graph)
     records = np.asarray(there.edges.get()).view(np.int32).reshape(-1, 2)
     return bool(

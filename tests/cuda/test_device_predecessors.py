@@ -1,4 +1,4 @@
-"""Predecessors found on the (emulated) device: those of the host's pass, entry by entry."""
+"""Predecessors computed on the (emulated) device equal those of the host's pass."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DTYPES = ("int32", "int64", "float32", "float64", "unweighted")
 
 
 def both_ways(graph: Graph) -> Graph:
-    """Every edge in both directions with one weight."""
+    """Return every edge in both directions with one weight."""
     sources = graph.tails(np.int64)
     weights = None if graph.weights is None else graph.weights
     return Graph.from_edges(
@@ -31,7 +31,7 @@ def both_ways(graph: Graph) -> Graph:
 
 
 def check(graph: Graph, source: int) -> dict[str, object]:
-    """The device's pass against the host's, and the proof of both."""
+    """Compare the device's pass with the host's, and prove both."""
     distances = nearfar.sssp(graph, source, device="cpu").distances
     found, stats = device_predecessors(graph, [source], runtime.upload(distances))
     assert runtime.is_device_array(found)
@@ -54,7 +54,7 @@ def test_zoo(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("high", [3, 40, 4000])
 @pytest.mark.parametrize("directed", [True, False])
 def test_rows_of_several_pieces(high: int, directed: bool, is_sorted: bool) -> None:
-    """Few, half and all of the edges of a row can be tight; sorted, the end of those is found."""
+    """Few, half and all edges of a row are tight; in sorted rows the end of those is searched."""
     rng = np.random.default_rng(high)
     ends = rng.integers(0, 300, (2, 30_000))
     ends[0, :2000] = 7
@@ -67,7 +67,7 @@ def test_rows_of_several_pieces(high: int, directed: bool, is_sorted: bool) -> N
 
 
 def test_each_call_counts_for_itself() -> None:
-    """With weights of 0 the count of vertices that have a predecessor decides what is run."""
+    """With weights of 0, the number of vertices with a predecessor selects the next pass."""
     rng = np.random.default_rng(2)
     ends, weights = rng.integers(0, 60, (2, 150)), rng.integers(0, 4, 150)
     graph = Graph.from_edges(*ends, weights.astype(np.int32))
@@ -79,7 +79,7 @@ def test_each_call_counts_for_itself() -> None:
 @pytest.mark.parametrize("name", ["skewed", "complete", "grid"])
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 def test_rows_sorted_by_weight(name: str, dtype: str) -> None:
-    """Parts of rows are left out, pulling and pushing; the answer is that of all edges."""
+    """Parts of rows are skipped when pulling and pushing; the answer is that of all edges."""
     graph = as_dtype(ZOO[name](), dtype)
     for made in (graph, both_ways(graph)):
         sorted_rows(made)
@@ -87,7 +87,7 @@ def test_rows_sorted_by_weight(name: str, dtype: str) -> None:
 
 
 def test_long_sorted_rows() -> None:
-    """A row of several sorted pieces, cut by the runs that warps take."""
+    """A row of several sorted pieces, divided by the ranges that warps process."""
     rng = np.random.default_rng(5)
     n = 3000
     sources = np.concatenate([np.full(2500, 7), rng.integers(0, n, 6000)])
@@ -104,7 +104,7 @@ def test_long_sorted_rows() -> None:
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
 def test_zero_weights(directed: bool, dtype: str) -> None:
-    """Cycles, chains and fans of weight 0: a tree all the same, by levels."""
+    """Cycles, chains and fans of weight 0 give a tree, by levels."""
     rng = np.random.default_rng(11)
     n = 400
     sources, targets = rng.integers(0, n, 1600), rng.integers(0, n, 1600)
@@ -123,7 +123,7 @@ def test_a_row_of_zeros_longer_than_a_warp() -> None:
 
 
 def test_absorbed_weights() -> None:
-    """Edges too light to change a float sum add nothing, as if they weighed 0."""
+    """Edges too light to change a float sum count as edges of weight 0."""
     graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 1], np.array([1e8, 1e-4, 1e-4, 1e-4], "f4"))
     assert check(graph, 0)["rows_by_levels"] == 1
 
@@ -165,7 +165,7 @@ def test_64_bit_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     "method", ["near_far@cuda", "frontier_successors@cuda", "bellman_ford_queue@cuda"]
 )
 def test_asked_for_with_a_solve(method: str) -> None:
-    """Limits and targets mask them; a later question gives the same."""
+    """Limits and targets mask predecessors; a later request gives the same."""
     graph = as_dtype(ZOO["grid"](), "int32")
     full = nearfar.sssp(graph, 0, method=method, predecessors=True)
     assert isinstance(full.predecessors, np.ndarray)
@@ -189,7 +189,7 @@ def test_asked_for_with_a_solve(method: str) -> None:
 def test_device_arrays_stay_there() -> None:
     graph = as_dtype(ZOO["skewed"](), "int32")
     there = Graph.from_csr(graph.indptr, graph.indices, graph.weights)
-    there.on_device = True  # as from_csr finds for CuPy arrays
+    there.on_device = True  # as from_csr sets for CuPy arrays
     paths = nearfar.sssp(there, 0, method="near_far@cuda", predecessors=True, limit=1000)
     assert runtime.is_device_array(paths.distances)
     assert runtime.is_device_array(paths.predecessors)

@@ -1,4 +1,4 @@
-"""Device time by kernel: every launch is seen once, and the answer is that of a run unseen."""
+"""Device time by kernel: every launch is recorded once, and answers are unchanged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_every_launch_is_seen_and_the_answer_stays(emulated_gpu: None) -> None:
     launches = {name: one.launches for name, one in times.found.items()}
     assert launches["settle_start"] == 1
     assert launches["relax_successors"] == iterations
-    # The last iteration finds nothing to settle and stops before the update.
+    # The last iteration settles no vertex and stops before the update.
     assert sorted(launches.values())[-2:] == [iterations, iterations]
     assert all(one.seconds >= 0 for one in times.found.values())
     assert times.gap >= 0
@@ -51,7 +51,7 @@ def test_nothing_is_seen_after_the_block_nor_after_an_error(emulated_gpu: None) 
 def test_the_benchmark_of_the_papers_questions_runs(emulated_gpu: None, part: str) -> None:
     rows = list(load_program("benchmarks", "kernel_times").PARTS[part]("tiny"))
     assert len({row["label"] for row in rows}) >= 2
-    # One store of those compared is wrong by design: it never reads what is there.
+    # One of the compared stores is wrong by design: it never reads the stored value.
     wrong = {row["label"] for row in rows if not row["right"]}
     assert wrong == ({"plain store, never read"} if part == "matrices" else set())
     assert all(row["kernels"] for row in rows)
@@ -61,7 +61,7 @@ def test_the_command_line_prints_kernels(
     emulated_gpu: None, graph_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["sssp", str(graph_file), "1", "--kernels", "--json"]
-    # In this process: the emulated device is not in another.
+    # In this process, because the emulated device exists only in it.
     assert main([*words, "--method", "frontier_successors@cuda"]) == Exit.OK
     told = json.loads(capsys.readouterr().out)
     assert told["kernels"]["relax_successors"]["launches"] > 0

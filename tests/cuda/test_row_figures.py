@@ -35,7 +35,7 @@ def test_figures_are_those_of_the_host(dtype, shape):
 
 
 def test_few_rows_are_cut_into_slices(monkeypatch):
-    """As many as fill the device, and the last one shorter."""
+    """As many slices as fill the device; the last one is shorter."""
     monkeypatch.setattr("nearfar.cuda.distances.row_figures._LEAST_SLICE", 10)
     rows = np.arange(2 * 101, dtype=np.int32).reshape(2, 101)
     counts, sums, least, most = row_figures(runtime.cupy().asarray(rows))

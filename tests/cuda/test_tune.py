@@ -1,4 +1,4 @@
-"""The tuner: what it measures, stores and finds again; and the store when things go wrong."""
+"""Tuner: measurement, storage and lookup, and failures of the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The variant that CONTRIBUTING.md shows: its C++ compiles, its Python registers and runs."""
+"""The variant in CONTRIBUTING.md: its C++ compiles, and its Python registers and runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-#: The loop of another variant stands for the one that is not built here.
+#: The loop of another variant replaces the one that is not built here.
 RUN = """
 import nearfar
 from nearfar import _cpu
@@ -30,7 +30,7 @@ print(paths.engine, paths.distances.tolist(), "my_idea@cpu" in ranked)
 
 
 def shown(language: str) -> str:
-    """The one snippet of a language."""
+    """Return the only snippet of a language."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (found,) = re.findall(rf"^   ```{language}\n(.*?)^   ```$", page, re.MULTILINE | re.DOTALL)
     return textwrap.dedent(found)

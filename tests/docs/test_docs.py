@@ -1,4 +1,4 @@
-"""The documentation says what code and measurements say, and its links lead somewhere."""
+"""The documentation agrees with code and measurements, and its links work."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def anchors(page: Path) -> set[str]:
-    """Anchors of a page's headings, by GitHub's rule."""
+    """Return the anchors of a page's headings, by GitHub's rule."""
     found = set()
     for heading in re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE):
         plain = re.sub(r"[^\w\- ]", "", heading.lower())
@@ -34,7 +34,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def broken_links(page: Path) -> list[str]:
-    """Relative links of a page that lead nowhere."""
+    """Return the relative links of a page without a target."""
     broken = []
     for link in map("".join, LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))):
         if re.match(r"[a-z]+:", link):
@@ -87,7 +87,7 @@ def test_every_paper_has_a_citation() -> None:
 
 
 def variables_read() -> set[str]:
-    """Environment variables that code and tests read, by the text of the calls."""
+    """Return environment variables that code and tests read, by the text of the calls."""
     call = re.compile(r"""(?:environ\.get|getenv)\(\s*["']([A-Z_]+)["']""")
     found = set()
     for folder in ("src", "benchmarks", "scripts", "tests"):
@@ -100,14 +100,14 @@ def variables_read() -> set[str]:
 def test_every_environment_variable_is_in_the_reference() -> None:
     page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([A-Z][A-Z_]+)(?:=\S+)?`", page))
-    # What one test hands to another process of its own, or is handed.
+    # Variables that tests pass to processes, or that are passed to tests.
     inner = {"NEARFAR_SUITE_REPORT", "PATH", "PYTHONPATH"}
     inner |= {f"NEARFAR_GPU_{name}" for name in ("COUNT", "OUTCOMES", "RECORD")}
     assert variables_read() - inner - named == set()
-    # The notebook reads two, NetworkX, CUDA and a loop over names the others.
+    # The notebook reads two; NetworkX, CUDA and a loop over names read the others.
     elsewhere = {"NETWORKX_BACKEND_PRIORITY", "CUDA_PATH", "CUDA_HOME"}
     elsewhere |= {"NEARFAR_MAP", "NEARFAR_NOTEBOOK_OUTPUT"}
-    # Adapters of programs make the names of theirs.
+    # Adapters of programs construct the names of their variables.
     programs = {
         kind().variable + more
         for kind in (Gap, Wasp, Pasgal, Adds, DoubleGraph)
@@ -152,7 +152,7 @@ def test_every_benchmark_and_result_is_in_the_table_of_benchmarks() -> None:
     text = (folder / "README.md").read_text(encoding="utf-8")
     scripts = {file.name for file in folder.glob("*.py")}
     assert {name for name in scripts if f"`{name}" not in text} == set()
-    # Beside its neighbours on the path, one would hide the module of that name from Python itself.
+    # With scripts on the path, such a name would hide a module of the standard library.
     assert {Path(name).stem for name in scripts} & sys.stdlib_module_names == set()
     from nearfar.lab.experiments import experiments
 
@@ -164,7 +164,7 @@ def test_every_benchmark_and_result_is_in_the_table_of_benchmarks() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_nothing_waits_for_a_number(page: Path) -> None:
-    """Places for numbers that a run was to bring, and notes to oneself."""
+    """Pages contain no placeholders for numbers and no notes."""
     left = re.findall(r"@[A-Z_]+@|\b(?:TODO|FIXME|XXX)\b", page.read_text(encoding="utf-8"))
     assert left == []
 

@@ -1,4 +1,4 @@
-"""What a public function promises is written down: parameters, what it returns, what it raises."""
+"""Docstrings of public functions are complete: parameters, results and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MODULES = tuple(name.removeprefix("nearfar.") for name in reference.MODULES)
 
 
 def public() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Functions and methods that the package and its public modules name."""
+    """Return functions and methods that the package and its public modules name."""
     places = [("nearfar", nearfar)]
     places += [(name, importlib.import_module(f"nearfar.{name}")) for name in MODULES]
     for place, module in places:
@@ -37,13 +37,13 @@ CLASSES = [name for name in nearfar.__all__ if inspect.isclass(getattr(nearfar, 
 
 
 def raises(function: Callable[..., Any]) -> bool:
-    """Whether the body raises something itself."""
+    """Return whether the body itself raises an error."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     return any(isinstance(node, ast.Raise) and node.exc is not None for node in ast.walk(tree))
 
 
 def missing(function: Callable[..., Any]) -> list[str]:
-    """Sections that the docstring should have and has not, and parameters that it does not name."""
+    """Return missing sections of the docstring, and parameters that it does not name."""
     found = reference.sections(inspect.getdoc(function) or "")
     signature = inspect.signature(function)
     lacking = []
@@ -84,7 +84,7 @@ def test_an_incomplete_docstring_is_noticed() -> None:
 def test_every_public_name_is_in_the_reference() -> None:
     shown = {name for _, _, names in reference.GROUPS for name in names}
     assert set(nearfar.__all__) - set(errors.__all__) <= shown
-    # Families of graphs stand in the page of the command line; the others under their module, or
+    # Families of graphs are on the page of the command line; other names under their module, or
     # under nearfar itself.
     families = {f"generators.{name}" for name in GENERATORS}
     there = {name for name in FUNCTIONS if name.partition(".")[0] not in ("nearfar", *CLASSES)}
@@ -106,7 +106,7 @@ def test_every_group_is_on_one_page_and_the_index_links_every_name() -> None:
 
 @pytest.mark.parametrize("name", reference.SOLVERS)
 def test_solvers_share_names_order_defaults_and_meaning(name: str) -> None:
-    """What `sssp`, or else `distances`, calls something, the others call so too."""
+    """Solvers call shared parameters as `sssp`, or else `distances`, does."""
     found = inspect.signature(getattr(nearfar, name)).parameters
     first = [p.name for p in found.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     assert first[0] == "graph"

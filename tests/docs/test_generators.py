@@ -1,4 +1,4 @@
-"""Generated documentation: every page is fresh, and tables and charts say what a result says."""
+"""Generated documentation: every page is up to date; tables and charts match their results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ DOCUMENT: dict[str, Any] = {
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Draw a table of a document that stands for the kept result."""
+    """Return a function that renders a table of a document in place of the stored result."""
 
     def draw(document: Any = DOCUMENT, **more: Any) -> str:
         monkeypatch.setattr(table, "load", lambda _: document)
@@ -103,15 +103,15 @@ def test_what_a_result_file_may_not_be() -> None:
     script.check({"environment": AROUND, "rows": [row]})
     script.check({"environments": [AROUND], "tasks": [{"environment": 0, **row}]})
     for wrong, why in (
-        ({"rows": [row]}, "rows/0/samples_s: measured in no environment"),
+        ({"rows": [row]}, "rows/0/samples_s: no environment of the measurement"),
         ({"environment": {**AROUND, "commit": None}, "rows": []}, "environment/commit: None"),
         (
             {"environment": AROUND, "rows": [{**row, "median_s": 3.0}]},
             "rows/0/median_s: not the median",
         ),
         ({"environment": AROUND, "rows": [{**row, "right": "yes"}]}, "rows/0/right: 'yes'"),
-        ({"environment": AROUND, "rows": [{"samples": [-1.0]}]}, "samples/0: -1.0 is no finite"),
-        ({"environment": AROUND, "ratio": float("nan")}, "ratio: nan is no finite number"),
+        ({"environment": AROUND, "rows": [{"samples": [-1.0]}]}, "samples/0: -1.0 is not a finite"),
+        ({"environment": AROUND, "ratio": float("nan")}, "ratio: nan is not a finite number"),
     ):
         with pytest.raises(ValueError, match=re.escape(why)):
             script.check(wrong)
@@ -222,7 +222,7 @@ def test_what_was_not_measured_says_how(shown: Any) -> None:
 
 @pytest.fixture
 def chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Chart:
-    """A chart of bars in a folder of its own."""
+    """Return a chart of bars in a separate folder."""
     monkeypatch.setattr(charts, "load", lambda _: DOCUMENT)
     monkeypatch.setattr(charts, "ROOT", tmp_path)
     (tmp_path / "docs" / "images").mkdir(parents=True)
@@ -262,7 +262,7 @@ def test_dots(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    """Of two colours, by WCAG 2."""
+    """Return the contrast of two colours, by WCAG 2."""
 
     def light(colour: str) -> float:
         parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
@@ -312,7 +312,7 @@ def test_a_page_without_its_block_is_refused(
 ) -> None:
     monkeypatch.setattr(checkout, "ROOT", tmp_path)
     (tmp_path / "README.md").write_text("no block here")
-    with pytest.raises(SystemExit, match=r"README\.md must have the block"):
+    with pytest.raises(SystemExit, match=r"README\.md must contain the block"):
         generator.filled("README.md")
 
 

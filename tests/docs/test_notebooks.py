@@ -1,7 +1,7 @@
-"""The notebooks of docs/tutorials run from first cell to last, and are stored without outputs.
+"""Notebooks of docs/tutorials run from the first cell to the last, and are stored without outputs.
 
-A notebook is JSON; its code cells are run in one namespace in a process of their own, as a kernel
-would, which needs no Jupyter.
+The code cells of a notebook, a JSON file, are run in one namespace of a separate process, as in a
+kernel, without Jupyter.
 """
 
 from __future__ import annotations

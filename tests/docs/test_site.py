@@ -1,4 +1,4 @@
-"""The documentation site: links turned for their new places, notebooks with outputs, the order."""
+"""Documentation site: adjusted links, notebooks with outputs, and the order of pages."""
 
 from __future__ import annotations
 

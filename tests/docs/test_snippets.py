@@ -1,10 +1,10 @@
-"""What the README, the tutorial-like pages and the how-to pages tell people to type works.
+"""Commands and snippets of the README, the tutorial-like pages and the how-to pages work.
 
-A page is walked from top to bottom in an empty folder, as a newcomer would: shell blocks and Python
-snippets in their order, names shared by the snippets of a page, sizes as in :data:`SMALLER`. What a
-page takes for granted (``G``, CuPy arrays) is in :data:`GIVEN`, files of the reader's own in
-``snippet_files.py``; what is left out is in :data:`LEFT_OUT`, by its text and with the reason.
-Where a page goes on with "prints `...`", that is what a snippet must have printed.
+The blocks of a page run from top to bottom in an empty folder: shell blocks and Python snippets in
+order, with names shared by the snippets of a page, and sizes as in :data:`SMALLER`. Names that a
+page assumes (``G``, CuPy arrays) are in :data:`GIVEN`, the reader's own files in
+``snippet_files.py``. Blocks that do not run are in :data:`LEFT_OUT`, by text and with the reason.
+If a page continues with "prints `...`", the snippet must have printed that.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PAGES = [
     *sorted(str(p.relative_to(ROOT)) for p in (ROOT / HOW_TO).glob("*.md")),
 ]
 
-#: Text of a block or of a command line -> why it does not run here.
+#: Text of a block or of a command line -> reason why it does not run in tests.
 LEFT_OUT = {
     "11 * 2**20": "graphs of the papers' largest sizes take minutes and gigabytes",
     'nearfar.sssp(\n    graph, 0, method="crauser_successors@cuda"': "needs a GPU",
@@ -61,7 +61,7 @@ LEFT_OUT = {
     "nearfar generate road_like -o": "a graph of a million vertices, for a GPU",
     "nearfar generate uniform_random -o": "a graph of twenty million edges, for a GPU",
 }
-#: What a page says -> what is run, so that a test is quick.
+#: Text of a page -> replacement that makes the test fast.
 SMALLER = {
     "--vertices 100000": "--vertices 2000",
     "vertices=100_000": "vertices=2_000",
@@ -74,18 +74,18 @@ SMALLER = {
     "189442111": "1",
     "401357766": "4",
 }
-#: Pages whose code is for a GPU, and runs on the emulated one.
+#: Pages with code for a GPU, which runs on the emulated one.
 EMULATED = {HOW_TO + "coming-from-cugraph.md", HOW_TO + "use-a-gpu.md"}
 BLOCK = re.compile(r"^```(sh|console|python)\n(.*?)^```(?:\n\nprints `([^`]*)`)?", re.DOTALL | re.M)
 
 
 def left_out(text: str) -> bool:
-    """Whether it is in LEFT_OUT."""
+    """Return whether a block is in LEFT_OUT."""
     return any(part in text for part in LEFT_OUT)
 
 
 def steps(page: str) -> list[tuple[str, str, str]]:
-    """Kind, text and printed text of its blocks, without what is left out.
+    """Return kind, text and expected output of the blocks of a page, without omitted ones.
 
     Continued lines of a shell are joined and prompts removed.
     """
@@ -108,7 +108,7 @@ WALKED = [page for page in PAGES if steps(page)]
 
 @pytest.fixture(autouse=True)
 def newcomer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with the files that the pages name, and a cache of its own."""
+    """Return a folder with the files that the pages name, and a separate cache."""
     monkeypatch.setenv("NEARFAR_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     snippet_files(tmp_path)
@@ -140,7 +140,7 @@ def device_arrays() -> dict[str, Any]:
     return {**arrays, **named, "matrix": upload(graph.to_scipy().toarray())}
 
 
-#: Page -> the names that its snippets take for granted.
+#: Page -> names that its snippets assume.
 GIVEN: dict[str, Callable[[], dict[str, Any]]] = {
     HOW_TO + "coming-from-networkx.md": networkx_graph,
     HOW_TO + "coming-from-igraph.md": igraph_graph,
@@ -156,7 +156,7 @@ NEEDS = {
     HOW_TO + "read-and-write-graphs.md": ("osmium",),
     "docs/tutorials/first-map.md": ("osmium", "matplotlib"),
 }
-#: Page -> real files that its reader has.
+#: Page -> real files that it needs.
 FILES = {
     HOW_TO + "assign-traffic.md": [
         f"tntp/SiouxFalls_{kind}.tntp.xz" for kind in ("net", "trips", "flow")
@@ -166,7 +166,7 @@ FILES = {
 
 @pytest.fixture
 def unpatched() -> Iterator[None]:
-    """What the snippets change in other libraries is put back."""
+    """Restore changes of snippets in other libraries."""
     from scipy.sparse.csgraph import shortest_path
 
     nx = sys.modules.get("networkx")
@@ -213,7 +213,7 @@ def test_a_walk_through(
 
 
 def in_the_shell(script: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Run commands of the program here and others by bash; each must print something."""
+    """Run nearfar's commands in this process and others by bash; each must print something."""
     lines = [shlex.split(line, comments=True) for line in script.splitlines()]
     plain = all(words[:1] == ["nearfar"] and not {"|", ">"} & {*words} for words in lines)
     if not plain:
@@ -223,13 +223,13 @@ def in_the_shell(script: str, capfd: pytest.CaptureFixture[str]) -> None:
         quick = [*words, "--rounds", "1"] if words == ["tune"] else words
         promised = re.search(r"# exit code (\d+)", line)
         expected = (int(promised[1]),) if promised else (0,)
-        # 8: doctor says so where an optional package or the GPU is missing.
+        # 8 is doctor's exit code for a missing optional package or GPU.
         assert run(quick) in ((0, 8) if words[0] == "doctor" else expected), words
         assert capfd.readouterr().out
 
 
 def run(words: list[str]) -> int:
-    """The program's exit code, asking for help included."""
+    """Return the program's exit code, also for --help."""
     try:
         return int(main(words))
     except SystemExit as left:
@@ -237,7 +237,7 @@ def run(words: list[str]) -> int:
 
 
 def in_a_shell(script: str) -> None:
-    """Run it as bash does, with this Python's programs first; a failing part fails the test."""
+    """Run a script by bash, with this Python's programs first; a failing part fails the test."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", script],
@@ -251,7 +251,7 @@ def in_a_shell(script: str) -> None:
 
 
 def test_what_is_left_out_is_still_there() -> None:
-    """A reason whose text no page has any more must go; and it must not hide a whole page."""
+    """Entries of LEFT_OUT must occur on a page, and must not omit a whole page."""
     found = {page: BLOCK.findall((ROOT / page).read_text(encoding="utf-8")) for page in PAGES}
     text = "".join(body for blocks in found.values() for _, body, _ in blocks)
     assert [part for part in (*LEFT_OUT, *SMALLER) if part not in text] == []

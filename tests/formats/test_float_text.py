@@ -1,4 +1,4 @@
-"""Text to doubles where the library has no std::from_chars for them: same numbers, same errors."""
+"""Conversion of text to doubles without std::from_chars: same numbers, same errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ inf -inf INF infinity Infinity infinit nan NaN -nan nano nanx abc 1,5 1_000 12ab
 
 
 def texts() -> list[str]:
-    """Numbers and what looks like one."""
+    """Return numbers and texts that resemble numbers."""
     random.seed(40)
     drawn = [repr(random.uniform(-1, 1) * 10.0 ** random.randint(-320, 300)) for _ in range(2000)]
     junk = ["".join(random.choices("0123456789.eE+-infa x", k=6)) for _ in range(4000)]

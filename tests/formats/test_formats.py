@@ -1,4 +1,4 @@
-"""Formats: what is written reads back, and names and contents choose the format."""
+"""Formats: written graphs read back equal, and names and contents select the format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WRITABLE = [name for name, spec in formats().items() if spec.write is not None]
 
 
 def canonical(graph: Graph) -> tuple[Any, ...]:
-    """Edges in an order that does not depend on how rows are sorted inside."""
+    """Return edges in an order that does not depend on the sorting within rows."""
     rows = graph.tails(np.int64)
     order = np.lexsort((graph.effective_weights, graph.indices, rows))
     return rows[order], graph.indices[order], graph.effective_weights[order]
@@ -39,7 +39,7 @@ def assert_same(found: Graph, expected: Graph, *, n: bool = True) -> None:
 
 
 def simple_undirected(graph: Graph) -> Graph:
-    """What METIS can hold: no loops, integer weights above 0."""
+    """Return a graph that METIS supports: no loops, integer weights above 0."""
     rows = graph.tails(np.int64)
     keep = rows < graph.indices
     weights = None
@@ -60,7 +60,7 @@ def as_is(graph: Graph) -> Graph:
     return graph
 
 
-# How a format restricts what it is given, what must be said to read it back, and what it loses.
+# Restriction of a format's input, options for reading it back, and losses.
 TRIPS: dict[str, tuple[str, Callable[[Graph], Graph], bool, bool]] = {
     # name: (suffix, restriction, keeps directedness, keeps isolated vertices at the end)
     "dimacs": (".gr", as_is, False, True),
@@ -158,7 +158,7 @@ def test_table_columns_and_rows_are_chosen(tmp_path: Path) -> None:
 def test_lines_of_chosen_rows_are_those_of_the_file(
     tmp_path: Path, rows: str, message: str
 ) -> None:
-    """A row left out before a bad one moved the line that the error named."""
+    """Regression: a row left out before a bad one shifted the line in the error."""
     pytest.importorskip("pyarrow")
     path = tmp_path / "t.csv"
     path.write_text(f"from,to,weight,kind\n1,2,3,x\n1,3,4,y\n{rows}\n")
@@ -191,7 +191,7 @@ def test_rows_of_a_file_without_lines_are_counted_in_the_file(tmp_path: Path) ->
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".txt"])
 @pytest.mark.parametrize("ends", ["names", "numbers"])
 def test_weights_are_never_dropped_silently(tmp_path: Path, suffix: str, ends: str) -> None:
-    """A file with the columns from, to and km was solved in hops."""
+    """Regression: a file with the columns from, to and km was solved in hops."""
     first, second = (["a", "b"], ["b", "c"]) if ends == "names" else ([0, 1], [1, 2])
 
     def file(**columns: list[Any]) -> Path:
@@ -225,7 +225,7 @@ def test_weights_are_never_dropped_silently(tmp_path: Path, suffix: str, ends: s
 
 @pytest.mark.parametrize("text", ["from,to,weight\na,b,2\n", "from\tto\tweight\na\tb\t2\n"])
 def test_text_without_a_suffix_is_a_table_where_that_is_said(tmp_path: Path, text: str) -> None:
-    """What comes through a pipe has no name: it was neither Parquet nor an Arrow file."""
+    """Regression: piped content without a name was neither Parquet nor Arrow."""
     path = tmp_path / "stdin"
     path.write_text(text)
     graph = read(path, format="table")
@@ -237,7 +237,7 @@ def test_text_without_a_suffix_is_a_table_where_that_is_said(tmp_path: Path, tex
 
 def test_a_vertex_without_a_name_is_no_text(tmp_path: Path) -> None:
     graph = Graph.from_edges(["", "a"], ["a", "b"], [1, 2])
-    with pytest.raises(GraphFormatError, match=r"no vertex without a name: write \.parquet"):
+    with pytest.raises(GraphFormatError, match=r"vertices without names: write \.parquet"):
         write(graph, tmp_path / "g.csv")
     write(graph, tmp_path / "g.parquet")
     assert read(tmp_path / "g.parquet").vertex_names.tolist() == ["", "a", "b"]
@@ -258,7 +258,7 @@ def test_edges_of_any_format_can_be_counted(tmp_path: Path, suffix: str) -> None
     write(graph, path)
     counted = read(path, weight=None)
     assert not counted.is_weighted
-    assert "unit" not in counted.attributes  # of the weights
+    assert "unit" not in counted.attributes  # the unit is that of the weights
     if suffix in (".gr", ".nfg", ".npz", ".mtx"):
         with pytest.raises(OptionError, match="have one weight per edge, not 'length': leave"):
             read(path, weight="length")
@@ -310,7 +310,7 @@ def test_coordinates_names_and_attributes_survive(tmp_path: Path) -> None:
     assert found.vertex_names.tolist() == ["a", "b", "c d"]
     np.testing.assert_array_equal(found.coordinates, graph.coordinates)
     assert found.attributes["levels"] == [1, 2]
-    assert "callback" not in found.attributes  # what JSON cannot hold is left out
+    assert "callback" not in found.attributes  # values that JSON cannot represent are left out
     write(graph, tmp_path / "g.gr.gz")
     assert (tmp_path / "g.co.gz").exists()
     again = read(tmp_path / "g.gr.gz")
@@ -336,7 +336,7 @@ NUMBERED_FROM_1 = {
 
 @pytest.mark.parametrize("name", NUMBERED_FROM_1)
 def test_numbers_of_the_file_are_names(name: str, tmp_path: Path) -> None:
-    """`nearfar sssp t.gr 1` began at the file's vertex 2."""
+    """Regression: `nearfar sssp t.gr 1` started at the file's vertex 2."""
     path = tmp_path / name
     path.write_text(NUMBERED_FROM_1[name])
     graph = read(path)
@@ -351,7 +351,7 @@ def test_numbers_of_the_file_are_names(name: str, tmp_path: Path) -> None:
         write(graph, tmp_path / again)
         back = read(tmp_path / again)
         assert nearfar.sssp(back, 1).path_to(3) == [1, 2, 3]
-        if again != "b.csv":  # where 0 to 4 are the ids
+        if again != "b.csv":  # b.csv has the ids 0 to 4
             assert back.vertex_names == range(1, 5)
             assert back.n_vertices == 4
     if name.endswith(".gr"):
@@ -424,7 +424,7 @@ class TestEdgeLists:
 
     @pytest.mark.parametrize("suffix", [".csv", ".txt"])
     def test_numbers_that_begin_with_zeros(self, tmp_path: Path, suffix: str) -> None:
-        """007 and 7 are one number and two names: only names= can tell which is meant."""
+        """007 and 7 are one number but two names: only names= can distinguish them."""
         path = tmp_path / f"zips{suffix}"
         path.write_text("source,target,weight\n007,7,2\n7,10,1\n")
         assert read(path, names=True).vertex_names.tolist() == ["007", "7", "10"]
@@ -660,7 +660,7 @@ class TestWriting:
 
 
 def test_a_guessed_edge_list_that_fails_says_that_it_was_guessed(tmp_path: Path) -> None:
-    """Issue 42: a .sch file was told that a line has 25 fields, but the first data line has 4."""
+    """Regression: for a .sch file the message spoke of the fields of an edge list."""
     file = tmp_path / "psp3.sch"
     file.write_text("100\t5\t0\t0\n0\t1\t2\t8\t5\t[0]\t[0]\n")
     with pytest.raises(GraphFormatError, match=r"\.sch is of no known format, and as an edge list"):

@@ -1,4 +1,4 @@
-"""The real files of the data folder: counts as its manifest says, published lengths, streets."""
+"""Real files of the data folder: counts of its manifest, published lengths, streets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FAMILIES = {
     "CSV from,to": "table",
     "CSV": "table",
 }
-# No graph files: answers, coordinates, tables of something else, archives.
+# Files that are not graphs: answers, coordinates, other tables, archives.
 OTHER = {
     "MovingAI .scen",
     "TNTP",
@@ -129,7 +129,7 @@ def test_splib_sources_are_those_of_the_table() -> None:
 
 @pytest.mark.parametrize("name", ["arena", "den312d", "brc202d", "maze512-1-0", "Berlin_0_512"])
 def test_map_lengths_are_the_published_ones(name: str) -> None:
-    """Rules of movement, by an independent solver: SciPy's Dijkstra on the graph as read."""
+    """Rules of movement, checked by SciPy's Dijkstra on the graph."""
     from scipy.sparse.csgraph import dijkstra
 
     graph = read(data_path(f"gridmap/{name}.map.xz"))
@@ -168,7 +168,7 @@ class TestHelsinki:
 
         graph = read(path, mode=mode)
         matrix = graph.to_scipy().copy()
-        matrix.sum_duplicates()  # SciPy's search never ends on parallel edges
+        matrix.sum_duplicates()  # SciPy's search does not terminate on parallel edges
         assert connected_components(matrix, connection="strong")[0] == 1
         assert graph.n_vertices > 1000
         whole = read(path, mode=mode, largest_component=False)
@@ -196,7 +196,7 @@ class TestHelsinki:
 
     @pytest.mark.timeout(60)
     def test_statistics_of_parallel_footways_end(self, path: Path) -> None:
-        """SciPy's strong components never returned on this graph's parallel edges."""
+        """SciPy's strong components do not terminate on this graph's parallel edges."""
         from nearfar.measures import describe
 
         found = describe(read(path, mode="walk"))

@@ -1,4 +1,4 @@
-"""What is particular to one format: containers, grid maps, Galois, SciPy files, Matrix Market."""
+"""Properties of single formats: containers, grid maps, Galois, SciPy files, Matrix Market."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_matrix_market_kinds(tmp_path: Path) -> None:
 def test_matrix_market_is_what_scipy_reads(
     layout: str, field: str, symmetry: str, tmp_path: Path
 ) -> None:
-    """SciPy's reader is the independent one; ours replaced it because it crashed on bad bytes."""
+    """SciPy's reader is independent; nearfar's exists because SciPy's crashed on bad bytes."""
     rng = np.random.default_rng(7)
     n = 60
     dense = np.round(rng.standard_normal((n, n)) * 20, 0 if field == "integer" else 2)
@@ -177,7 +177,7 @@ def test_matrix_market_is_what_scipy_reads(
 
 
 def test_matrix_market_of_many_blocks(tmp_path: Path) -> None:
-    """Blocks of a megabyte are parsed apart: entries and line numbers are those of the file."""
+    """Blocks of a megabyte are parsed separately: entries and line numbers are the file's."""
     rng = np.random.default_rng(3)
     n, m = 1000, 300_000
     rows, columns = rng.integers(1, n + 1, (2, m))
@@ -191,7 +191,7 @@ def test_matrix_market_of_many_blocks(tmp_path: Path) -> None:
     graph = read(path)
     want = Graph.from_edges(rows - 1, columns - 1, values, n_vertices=n)
     assert graph.digest() == want.digest()
-    for wrong in (250_500, 200_500):  # the first of two in the file is told
+    for wrong in (250_500, 200_500):  # the first of two faults is reported
         lines[wrong] += "?"
     path.write_text(head + "\n".join(lines) + "\n")
     with pytest.raises(GraphFormatError, match="is not an integer") as found:

@@ -162,7 +162,7 @@ def test_a_small_map(tmp_path: Path) -> None:
 
 
 def crossing(*relations: str) -> str:
-    """Two roads that meet at 5, way 14 that passes through it, and a way from there to 6."""
+    """Return two roads that meet at 5, way 14 that passes through it, and a way from there to 6."""
     nodes = {1: (-9, -9), 2: (-9, 0), 3: (9, 0), 4: (0, -1), 5: (0, 0.5), 6: (0, 1), 7: (2, 2)}
     text = "".join(
         f'<node id="{v}" version="1" lat="{60 + y / 100}" lon="{24 + x / 100}"/>\n'
@@ -181,7 +181,7 @@ def crossing(*relations: str) -> str:
 def restriction(
     number: int, value: str, *members: str, key: str = "restriction", **tags: str
 ) -> str:
-    """A relation; members as "from:w10"."""
+    """Return a relation with members such as "from:w10"."""
     kinds = {"w": "way", "n": "node"}
     listed = "".join(
         f'<member type="{kinds[place[0]]}" ref="{place[1:]}" role="{role}"/>'
@@ -252,16 +252,16 @@ def test_routes_obey_turn_restrictions(tmp_path: Path) -> None:
     turns = graph.with_turns(forbidden=graph.forbidden_turns)
     assert nearfar.shortest_path(turns, 4, 6)[0] == [4, 5, 7, 6]
     assert nearfar.shortest_path(turns, 6, 4)[0] == [6, 5, 4]
-    # The program prints how far it is on the way, and says what it leaves out.
+    # The program prints distances along the path, and reports ignored restrictions.
     read_as = (path, 4, 6, "--read-option", "weight=metres")
     plain, obeying = (run("path", *read_as, *flag, "--prove") for flag in ((), ("--turns",)))
-    assert "not obeyed without --turns: 1 forbidden turns" in plain.stderr
+    assert "1 forbidden turns are ignored without --turns" in plain.stderr
     assert "1 forbidden turns" in obeying.stderr
     lines = [line.split("\t") for line in obeying.stdout.splitlines()]
     assert [line[0] for line in lines] == ["4", "5", "7", "6"]
     assert float(lines[-1][1]) == nearfar.sssp(turns, 4).distance_to(6)
     assert float(lines[0][1]) == 0
-    # They stay with what they are about: names, both directions as they are, these vertices.
+    # Restrictions are kept with names, both directions, and their vertices.
     nearfar.write(graph, tmp_path / "m.nfg")
     assert read(tmp_path / "m.nfg").forbidden_turns == [[4, 5, 6]]
     assert graph.subgraph([4, 5, 6]).forbidden_turns == [[4, 5, 6]]

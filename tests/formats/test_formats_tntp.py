@@ -1,4 +1,4 @@
-"""TNTP: networks, zones that no path passes, trips, flows and coordinates."""
+"""TNTP: networks, closed zones, trips, flows and coordinates."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_traffic(files: dict[str, Path]) -> None:
     assert (town.zones, town.closed) == (range(1, 3), range(1, 3))
     assert town.demand.toarray().tolist() == [[0, 7.5], [5, 0]]
     assert graph.coordinates.tolist() == [[0, 0], [1, 0], [0, 1], [1, 1]]
-    # Through zone 2 there would be a way to 4.
+    # Through zone 2 there would be a path to 4.
     assert isinstance(town.searched, TurnGraph)
     paths = nearfar.sssp(town.searched, 1)
     assert [paths.distance_to(v) for v in (2, 3, 4)] == [1, 4, float("inf")]

@@ -1,4 +1,4 @@
-"""Content that unpacks to far more than its file, and streams without an end."""
+"""Content that unpacks to far more than its file, and endless streams."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _packers() -> dict[str, Callable[[bytes], bytes]]:
 
 @pytest.mark.parametrize("packed", list(COMPRESSIONS))
 def test_content_is_bounded(packed: str, tmp_path: Path, monkeypatch: Any) -> None:
-    """Kilobytes that unpack to the whole memory were unpacked until the process was killed."""
+    """Regression: kilobytes were unpacked until they filled the memory."""
     monkeypatch.setattr(files, "_MODEST", 1 << 20)
     text = b"p sp 2 1\n" + b"c" * (8 << 20) + b"\na 1 2 5\n"
     path = tmp_path / f"g.gr{packed}"
@@ -51,7 +51,7 @@ def test_content_is_bounded(packed: str, tmp_path: Path, monkeypatch: Any) -> No
 
 @pytest.mark.parametrize("packed", list(COMPRESSIONS))
 def test_content_like_that_of_graphs_is_read(packed: str, tmp_path: Path, monkeypatch: Any) -> None:
-    """The ratio stands far above what the most regular of graphs reach."""
+    """The maximum ratio is far above the ratio of the most regular graphs."""
     monkeypatch.setattr(files, "_MODEST", 0)
     path = tmp_path / f"path.txt{packed}"
     ends = np.arange(100_000)
@@ -68,7 +68,7 @@ def test_streams_without_an_end_are_stopped(monkeypatch: Any) -> None:
 
 
 def test_gzip_without_an_end(tmp_path: Path) -> None:
-    """One pipe that goes on for ever, compressed: it is not unpacked for ever either."""
+    """Content of an endless compressed pipe is bounded as well."""
     path = tmp_path / "endless.gr.gz"
     os.mkfifo(path)
     code = (
@@ -101,7 +101,7 @@ def test_zstandard_is_written_with_checksums(tmp_path: Path) -> None:
 
 
 def test_arrays_that_promise_more_than_there_is(tmp_path: Path) -> None:
-    """``numpy.load`` would take a petabyte for the first, and pickle's word for the second."""
+    """``numpy.load`` would allocate a petabyte for the first, and trust pickle for the second."""
     path = tmp_path / "g.npz"
     parts = dict(format=np.array(b"csr"), shape=np.array([1, 1]), indptr=np.array([0, 0]))
     for dtype, message in [("<i8", "cannot reshape"), ("|O", "OBJECT")]:

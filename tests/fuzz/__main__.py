@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz --count 100000 --seed 7``: the exit status is 1 where something was found.
+"""Command line: ``python -m tests.fuzz --count 100000 --seed 7``; exit status 1 for findings.
 
 ``--show CASE`` writes one case's bytes to standard output.
 """
@@ -15,7 +15,7 @@ from tests.fuzz.driver import fuzz
 
 
 def main() -> int:
-    """Parse, report."""
+    """Parse and report."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=2000, help="cases (default: 2000)")
     parser.add_argument("--seed", type=int, default=1)

@@ -1,4 +1,4 @@
-"""Runs cases in subprocesses: a crash, a hang or a wrong exception is a finding with a number."""
+"""Driver that runs cases in subprocesses: a crash, a hang or a wrong exception is a finding."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass
 class Outcome:
-    """What came of a run.
+    """Result of a run.
 
     Attributes
     ----------
     parsed, refused : int
-        Cases, and those of them that ended in an error of the library's own.
+        Number of cases, and of those that ended in an error of the library.
     findings : list of dict
-        ``case`` (its number), ``target`` and ``what``: all else that came out.
+        All other outcomes: ``case`` (its number), ``target`` and ``what``.
     """
 
     parsed: int = 0
@@ -53,17 +53,17 @@ def fuzz(
     count, seed, first : int
         Cases ``first`` to ``first + count - 1`` of the seed.
     only : str
-        Only kinds of input whose name begins so.
+        Only kinds of input whose name starts with this.
     solve : bool
-        False makes no solves: saved rows are left out.
+        Whether graphs are solved; without solves, saved rows are left out.
     seconds : float
-        For one case; longer is a hang.
+        Maximum seconds of one case; a longer one is a hang.
     memory : int
-        Bytes that the process may take beyond those it begins with; 0 sets no limit.
+        Bytes that the process may allocate; 0 sets no limit.
     worker : str
         Module that parses.
     environment : dict or None
-        Variables of the process, beside those that there are.
+        Additional variables of the process.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def fuzz(
 def _run(
     outcome: Outcome, command: list[str], variables: dict[str, str], at: Path, seconds: float
 ) -> int | None:
-    """One subprocess; returns the case to go on with, or None after the last."""
+    """Run one subprocess; return the case to continue with, or None after the last."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         with subprocess.Popen(command, cwd=ROOT, env=variables, stdout=out, stderr=err) as child:
             hung = _wait(child, at, seconds)
@@ -105,7 +105,7 @@ def _run(
 
 
 def _wait(child: subprocess.Popen[bytes], at: Path, seconds: float) -> bool:
-    """Wait for the end; kill and return True where one case takes too long."""
+    """Wait for the end; kill the process and return True if one case takes too long."""
     case, since = "", time.monotonic()
     while child.poll() is None:
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""Damage: bytes cut, turned, doubled and moved; numbers that programs stumble over; nested text."""
+"""Mutations: bytes removed, flipped, doubled and moved; difficult numbers; nested text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INTEGERS += [2**40, 2**62, 2**63 - 1, -(2**63), -(2**31)]
 
 
 def _place(rng: random.Random, data: bytearray) -> int:
-    """Anywhere, but half of the time near the beginning, where headers are."""
+    """Return a random position, in half of the cases near the beginning, where headers are."""
     end = len(data) + 1
     return rng.randrange(min(end, 200)) if rng.random() < 0.5 else rng.randrange(end)
 
@@ -95,7 +95,7 @@ _KINDS: list[Callable[[random.Random, bytearray], None]] = [
 
 
 def damaged(rng: random.Random, whole: bytes) -> bytes:
-    """The bytes after one to four changes.
+    """Return the bytes after one to four changes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A worker with known faults, in place of worker.py: what the driver must notice."""
+"""Worker with known faults, in place of worker.py, which the driver must detect."""
 
 from __future__ import annotations
 

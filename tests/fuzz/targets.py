@@ -1,4 +1,4 @@
-"""What is damaged and how it is read: every format, plain and compressed, and saved rows."""
+"""Targets: every format, plain and compressed, and saved rows, with their readers."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Target:
     seeds : list of bytes
         Valid inputs.
     parse : callable
-        ``(rng, data, folder)``: reads the bytes; what it raises is what a user would see.
+        ``(rng, data, folder)``: reads the bytes, and raises the errors that a user would see.
     pack, unpack : callables
-        Between the file and the bytes that are damaged, for content behind a checksum.
+        Conversions between the file and the bytes to damage, for content with a checksum.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Target:
     unpack: Callable[[bytes], bytes] = bytes
 
     def made(self, rng: random.Random) -> bytes:
-        """One damaged input; of content behind a checksum either side of it."""
+        """Return one damaged input; content with a checksum is damaged before or after sealing."""
         whole = rng.choice(self.seeds)
         if rng.random() < 0.8:
             return self.pack(damaged(rng, self.unpack(whole)))
@@ -67,7 +67,7 @@ class Target:
 
 
 def check_graph(graph: Graph, solve: bool = True) -> None:
-    """The promises that solvers rely on, and one solve."""
+    """Check the invariants that solvers rely on, and solve once."""
     assert graph.indptr[0] == 0
     assert graph.indptr[-1] == graph.n_edges == len(graph.indices)
     assert (np.diff(graph.indptr) >= 0).all()
@@ -122,7 +122,7 @@ def reader(name: str, suffix: str, solve: bool) -> Callable[[random.Random, byte
 
 
 def _reseal(header_and_arrays: bytes) -> bytes:
-    """A container whose checksums are right again, where its header can still be read."""
+    """Return a container with right checksums, if its header can still be read."""
     data = bytearray(header_and_arrays)
     if len(data) < 24:
         return bytes(data)
@@ -141,7 +141,7 @@ def _reseal(header_and_arrays: bytes) -> bytes:
         grown, said = str(len(data)).encode(), str(header["file_size"]).encode()
         if len(grown) == len(said):
             raw = raw.replace(b'"file_size": ' + said, b'"file_size": ' + grown)
-    except Exception:  # whatever the damage left of it
+    except Exception:  # damage may have left anything
         pass
     data[24 : 24 + length] = raw
     struct.pack_into("<II", data, 12, length, zlib.crc32(raw))
@@ -149,7 +149,7 @@ def _reseal(header_and_arrays: bytes) -> bytes:
 
 
 def _unzip(whole: bytes) -> bytes:
-    """Every member of an archive behind a line with its name and size."""
+    """Return every member of an archive, after a line with its name and size."""
     out = []
     with zipfile.ZipFile(io.BytesIO(whole)) as archive:
         for member in archive.infolist():
@@ -186,7 +186,7 @@ def _coordinates(rng: random.Random, data: bytes, folder: Path) -> None:
 
 
 def _resumed(suffix: str, place: Path) -> Target:
-    """A manifest beside rows that were saved: the run resumes, starts anew or is refused."""
+    """Return a target of a manifest for saved rows: the run resumes, restarts or is refused."""
     graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 0], [4, 5, 6, 7])
     truth = nearfar.distances(graph)
     whole = place / f"rows{suffix}"
@@ -219,7 +219,7 @@ def _saved_rows(place: Path) -> Target:
 
 
 def _answer(suffix: str, place: Path) -> Target:
-    """A saved distance table, as `nearfar verify` reads it."""
+    """Return a target of a saved distance table, as `nearfar verify` reads it."""
     graph = Graph.from_edges(
         [0, 1, 2], [1, 2, 0], [4.0, 5.0, 6.5], vertex_names=["a", "b", "7"], names=False
     )
@@ -239,7 +239,7 @@ def _answer(suffix: str, place: Path) -> Target:
 
 
 def _prepared(place: Path) -> Iterator[Target]:
-    """Prepared graphs: the header damaged behind its right checksum, and arrays behind theirs."""
+    """Return targets of prepared graphs: header or arrays damaged, with right checksums."""
     ends = np.arange(40)
     ring = Graph.from_edges(
         *(ends, (ends + 1) % 40, ends + 1), vertex_names=[f"v{end}" for end in ends], names=False
@@ -275,7 +275,7 @@ def _right_header(data: bytes) -> bytes:
 
 
 def use_prepared(graph: Prepared) -> None:
-    """Every kind of loop over the arrays of a prepared graph."""
+    """Run every kind of loop over the arrays of a prepared graph."""
     first, last = graph.name_of(0), graph.name_of(graph.n_vertices - 1)
     graph.distance(first, last)
     rows = nearfar.distances(graph, [first, last], method="elimination_tree_rows")
@@ -289,13 +289,13 @@ def use_prepared(graph: Prepared) -> None:
 
 
 def prepared_parts(whole: bytes) -> tuple[dict[str, Any], bytes]:
-    """The header of a prepared graph's file, and its arrays one after the other."""
+    """Return the header of a prepared graph's file, and its concatenated arrays."""
     (length,) = struct.unpack_from("<Q", whole, 16)
     return json.loads(whole[24 : 24 + length]), whole[-(-(24 + length) // 64) * 64 :]
 
 
 def prepared_file(header: dict[str, Any], arrays: bytes) -> bytes:
-    """A file of these arrays, every checksum right."""
+    """Return a file of these arrays with right checksums."""
     entries = []
     for entry in header["arrays"]:
         size = np.dtype(entry["dtype"]).itemsize * math.prod(entry["shape"])
@@ -307,7 +307,7 @@ def prepared_file(header: dict[str, Any], arrays: bytes) -> bytes:
 
 
 def targets(place: Path, *, only: str = "", solve: bool = True) -> list[Target]:
-    """All kinds of input whose name begins with ``only``; seeds are written to ``place``."""
+    """Return all kinds of input whose name starts with ``only``; write seeds to ``place``."""
     found = [*_files(place, solve), *_compressed(place, solve)]
     beside = b"c x\np aux sp co 3\nv 1 5 -7\nv 2 0 0\nv 3 1 1\n"
     found.append(Target("coordinates", [beside], _coordinates))
@@ -322,7 +322,7 @@ def targets(place: Path, *, only: str = "", solve: bool = True) -> list[Target]:
 
 
 def _files(place: Path, solve: bool) -> Iterator[Target]:
-    """One target per format, and per kind of table."""
+    """Yield one target per format, and per kind of table."""
     for name, path in samples(place).items():
         seeds, parse = [path.read_bytes(), *_more(name, place)], reader(name, path.suffix, solve)
         if name == "native":
@@ -339,7 +339,7 @@ def _files(place: Path, solve: bool) -> Iterator[Target]:
 
 
 def _compressed(place: Path, solve: bool) -> Iterator[Target]:
-    """DIMACS text, damaged before or after it was compressed."""
+    """Yield DIMACS text, damaged before or after compression."""
     import zstandard
 
     text = (place / "sample-dimacs.gr").read_bytes()
@@ -355,7 +355,7 @@ def _compressed(place: Path, solve: bool) -> Iterator[Target]:
 
 
 def _more(name: str, place: Path) -> list[bytes]:
-    """Further shapes of a format than its sample has."""
+    """Yield further shapes of a format in addition to its sample."""
     if name == "native":
         file = place / "named.nfg"
         graph = Graph.from_edges(

@@ -1,8 +1,8 @@
-"""The process that parses. A crash ends it, a hang is noticed by its parent (driver.py).
+"""Process that parses: a crash ends it, and its parent (driver.py) detects a hang.
 
-Its argument is the job as JSON. It reads its cases one by one and writes each number to ``at``
-before, with how many were refused so far, so that the parent knows where it died. Findings go to
-standard output as lines of JSON.
+Its argument is the job as JSON. It reads its cases one by one. Before each it writes the number of
+the case and the number of refused ones to ``at``, so that the parent knows where it died. Findings
+go to standard output as lines of JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["case"]
 
 
 def case(all_targets: list[Target], seed: int, number: int) -> tuple[Target, bytes, random.Random]:
-    """Kind of input and bytes of a case; the generator then chooses how they are read."""
+    """Return kind of input, bytes and generator of a case; the generator chooses the reader."""
     target = all_targets[number % len(all_targets)]
     rng = random.Random(f"{seed} {target.name} {number}")
     return target, target.made(rng), rng

@@ -1,7 +1,7 @@
-"""``country_roads``: a road network to look at, and separators like those of real maps.
+"""``country_roads``: its appearance as a road network, and separators like those of real maps.
 
 The figures of real maps below were measured with METIS's order, as ``nearfar prepare`` finds it;
-two of them are measured again where the maps are.
+two of them are measured again if the maps are available.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytest.importorskip("pymetis")
 pieces = load_program("scripts", "separators").pieces
 metis_order = load_program("benchmarks", "prepared_graphs").metis_order
 
-# Per map: arcs and triangles per vertex, height of the tree; then for pieces of 2^k to 2^(k + 1)
+# Per map: arcs and triangles per vertex, height of the tree; for pieces of 2^k to 2^(k + 1)
 # vertices, k from 11 on, the mean size of the separator and the mean height of the tree.
 REAL: dict[str, tuple[float, float, int, dict[int, tuple[float, float]]]] = {
     "New York": (4.82, 32.2, 246, {
@@ -44,7 +44,7 @@ REAL: dict[str, tuple[float, float, int, dict[int, tuple[float, float]]]] = {
 
 
 def measured(graph: Graph) -> tuple[float, float, int, dict[int, tuple[float, float]]]:
-    """The same figures of a graph."""
+    """Return the same figures of a graph."""
     structure = structure_of(graph)
     order = metis_order(structure)
     tree, figures = analyse(graph, structure, order)
@@ -63,7 +63,7 @@ def measured(graph: Graph) -> tuple[float, float, int, dict[int, tuple[float, fl
 
 
 def colorado() -> Graph:
-    """Colorado's topology."""
+    """Return Colorado's topology."""
     with lzma.open(data_path("dimacs9-topology/USA-road-topo.COL.tw.gr.xz"), "rt") as lines:
         listed = [line.split() for line in lines if line[:1] not in ("c", "p")]
     ends = np.array(listed, dtype=np.int64) - 1
@@ -82,7 +82,7 @@ def test_recorded_figures_are_those_of_the_maps(name: str) -> None:
     assert triangles == pytest.approx(recorded[1], rel=0.2)
     assert height == pytest.approx(recorded[2], rel=0.2)
     assert set(bands) == set(recorded[3])
-    for k in range(11, 15):  # where there are ten pieces and more
+    for k in range(11, 15):  # sizes with at least ten pieces
         assert bands[k] == pytest.approx(recorded[3][k], rel=0.2)
 
 
@@ -101,7 +101,7 @@ def test_separators_are_like_those_of_real_maps(vertices: int, seed: int) -> Non
 
 
 def test_road_like_has_no_such_separators() -> None:
-    """Why there are two families; if this fails one of them can go."""
+    """This difference is the reason for two families."""
     *_, bands = measured(road_like(vertices=250_000))
     for k in (15, 16, 17):
         assert bands[k][0] > 1.5 * max(figures[3][k][0] for figures in REAL.values()), k
@@ -180,7 +180,7 @@ def test_one_way_streets_are_minor() -> None:
 
 
 def test_settlements_are_dense() -> None:
-    """The fullest tenth of the land has more of the vertices than without settlements."""
+    """The densest tenth of the land has more vertices than without settlements."""
 
     def fullest(graph: Graph) -> float:
         assert graph.coordinates is not None

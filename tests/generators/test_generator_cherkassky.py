@@ -17,7 +17,7 @@ from tests.generated import edges
 def layer_census(
     sources: np.ndarray, targets: np.ndarray, weights: np.ndarray, n: int, width: int
 ) -> dict[object, tuple[int, int, int]]:
-    """Edges by the number of layers they go ahead: count, and weights to one leading digit."""
+    """Return edges by the number of layers they skip: count, and weights to one leading digit."""
     ahead: Any = targets // width - sources // width
     ahead = np.where(sources >= n, -99, ahead)
     census = {}
@@ -54,7 +54,7 @@ def test_spgrid_has_the_published_structure(file: str, variant: str, width: int)
 
 
 def has_negative_cycle(graph: Graph) -> bool:
-    """Bellman-Ford from everywhere at once: a change in round n means a negative cycle."""
+    """Return whether a change occurs in round n of Bellman-Ford from all vertices."""
     s, t, w = edges(graph)
     distances = np.zeros(graph.n_vertices, dtype=np.int64)
     for _ in range(graph.n_vertices):
@@ -108,7 +108,7 @@ def test_sprand_potential_changes_no_cycle() -> None:
     assert np.array_equal(t, t2)
     change = w2 - w
     assert np.unique(change).size > 100
-    # The change of an edge is P(u) - P(v): fixing P(0) = 0 along the cycle fixes it everywhere.
+    # The change of an edge is P(u) - P(v): P(0) = 0 determines P along the cycle.
     on_cycle = {int(u): int(c) for u, v, c in zip(s, t, change, strict=True) if v == (u + 1) % 100}
     p = np.concatenate([[0], -np.cumsum([on_cycle[u] for u in range(99)])])
     np.testing.assert_array_equal(change, p[s] - p[t])

@@ -1,4 +1,4 @@
-"""Generators: the degrees, distances and shapes that each family promises."""
+"""Generators: documented degrees, distances and shapes of each family."""
 
 from __future__ import annotations
 
@@ -225,6 +225,6 @@ def test_section43_has_one_right_answer(order: str, directed: bool) -> None:
     matrix = graph.to_scipy().toarray()
     for sink in range(195, 200):
         tried = matrix[1:195, sink]
-        assert sorted(tried) == list(range(1, 195))  # every racer tries another value
+        assert sorted(tried) == list(range(1, 195))  # every racer tries a different value
         winner = int(np.argmin(tried))
         assert order == "shuffled" or winner == (0 if order == "ascending" else 193)

@@ -1,4 +1,4 @@
-"""Generators: the numbers themselves, what holds for every family, errors, and speed."""
+"""Generators: pinned numbers, properties of every family, errors, and speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What needs a GPU. Without one every test here is skipped, and says what is missing."""
+"""Fixtures of tests that need a GPU; without one every test is skipped with a reason."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """CuPy's pool; nearfar is told that nothing in it is free, so that it asks the driver.
+    """Provide CuPy's pool without free blocks, so that nearfar asks the driver.
 
-    Parts of what earlier tests had left cannot be given back.
+    Parts of blocks that earlier tests left cannot be returned to the driver.
     """
     module = runtime.cupy()
     real, empty = module.get_default_memory_pool(), module.cuda.MemoryPool()

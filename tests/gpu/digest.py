@@ -18,9 +18,10 @@ _DIRECTIVE = re.compile(r"//\s*(requires|links):\s*(\S+)\s*$")
 
 
 def compiled(text: str) -> str:
-    """What of a kernel file reaches the machine code: no comments, no folders, no blank space.
+    """Return the part of a kernel file that affects machine code, without comments.
 
-    Of the comments, ``// requires:`` and ``// links:`` say what is compiled with it, so they stay.
+    The comments ``// requires:`` and ``// links:`` remain, because they name further compiled
+    files.
     """
     rest = _COMMENT_OR_STRING.sub(_shortened, text)
     return "\n".join(line for raw in rest.split("\n") if (line := " ".join(raw.split())))
@@ -35,7 +36,7 @@ def _shortened(found: re.Match[str]) -> str:
 
 
 def digest(files: Iterable[str]) -> str:
-    """SHA-256 over what is compiled of kernel files; of one that is gone, over its name."""
+    """Return the SHA-256 of the compiled text of kernel files; of a missing one, of its name."""
     parts = []
     for name in files:
         path = compiler.PACKAGE / name
@@ -45,6 +46,6 @@ def digest(files: Iterable[str]) -> str:
 
 
 def fresh_modules(record: dict[str, Any]) -> set[str]:
-    """Modules of tests whose kernels, as they were launched then, are those of the tree."""
+    """Return test modules whose recorded kernels are those of the tree."""
     modules = record["modules"].items()
     return {name for name, seen in modules if digest(seen["kernels"]) == seen["digest"]}

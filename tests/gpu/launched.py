@@ -1,13 +1,13 @@
-"""pytest plugin of a recorded run: which kernel files each test launched, and which tests to run.
+"""Pytest plugin of a recorded run: the kernel files that each test launches, and the tests to run.
 
-Loaded in the controller and, under xdist, in every worker. What it is told comes in the
-environment, since workers are processes of their own:
+It is loaded in the controller and, under xdist, in every worker. Its settings are environment
+variables, since workers are separate processes:
 
-- ``NEARFAR_GPU_RECORD``: a record; its tests that passed with today's kernels are left out, and
-  the longest of the others begin.
-- ``NEARFAR_GPU_OUTCOMES``: a file that gets one line a finished test, so that a crash loses
+- ``NEARFAR_GPU_RECORD``: a record; its tests that passed with the current kernels are left out, and
+  the longest of the others run first.
+- ``NEARFAR_GPU_OUTCOMES``: a file that gets one line per finished test, so that a crash loses
   nothing.
-- ``NEARFAR_GPU_COUNT``: devices that workers are dealt out to.
+- ``NEARFAR_GPU_COUNT``: number of devices that workers are distributed over.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LINE = re.compile(r'^#line 1 "(.+)"$', re.MULTILINE)
 
 
 class Launched:
-    """Adds the kernel files of a test's launches to its report."""
+    """Plugin that adds the kernel files of a test's launches to its report."""
 
     def __init__(self) -> None:
         self.programs: set[tuple[str, ...]] = set()
@@ -51,13 +51,13 @@ class Launched:
 
 
 def assembled(names: tuple[str, ...]) -> str:
-    """The text of a program; of one that a test made up, none."""
+    """Return the text of a program; of a program written in a test, nothing."""
     known = all((compiler.PACKAGE / name).exists() for name in names)
     return compiler.assemble(names) if known else ""
 
 
 class Outcomes:
-    """Writes down every finished test."""
+    """Plugin that writes down every finished test."""
 
     def __init__(self, path: str) -> None:
         self.file = open(path, "a", encoding="utf-8")  # noqa: SIM115
@@ -84,7 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def share_machine(worker: int, workers: int) -> None:
-    """One device and its share of the cores, before anything asks for either."""
+    """Select one device and a share of the cores, before either is used."""
     if count := int(os.environ.get("NEARFAR_GPU_COUNT", "0")):
         os.environ["CUDA_VISIBLE_DEVICES"] = str(worker % count)
     cores = sorted(os.sched_getaffinity(0))

@@ -1,13 +1,13 @@
-"""Run the GPU suite on this machine's GPUs and write what happened: ``python -m tests.gpu.record``.
+"""Run the GPU suite on this machine's GPUs and write the outcome: ``python -m tests.gpu.record``.
 
-The result, ``tests/gpu/validation.json``, names device, driver, versions, the outcome of every
-test, the kernel files that each module of tests launched with their digest and its device, and the
-verdict of compute-sanitizer. ``tests/test_gpu_validation.py`` fails, on any machine, when a digest
-is not that of the tree's files (comments and folders aside), when no test launches a file, or when
-a test did not pass.
+The result, ``tests/gpu/validation.json``, has device, driver, versions, the outcome of every test,
+the kernel files that each module of tests launched with their digest and its device, and the
+verdict of compute-sanitizer. ``tests/test_gpu_validation.py`` fails, on any machine, if a digest
+differs from that of the tree's files (comments and folders aside), if no test launches a file, or
+if a test did not pass.
 
-Like ``make``, it runs what is not known yet: tests that the record lacks or that failed, and the
-modules whose kernels have changed. A run that was cut short goes on where it was.
+Like ``make``, it runs only what is out of date: tests that are missing from the record or failed,
+and modules whose kernels have changed. An interrupted run can be resumed.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from tests.gpu.digest import VALIDATION, digest, fresh_modules
 
 ROOT = Path(__file__).resolve().parents[2]
 _TOOLS = ("memcheck", "initcheck")
-_SAME = ("compute_capability", "driver_cuda", "cupy", "nvrtc")  # else nothing recorded counts
-_FEW = 12  # tests that failed beside others and are run again by themselves
+# fields that must agree for recorded results to count
+_SAME = ("compute_capability", "driver_cuda", "cupy", "nvrtc")
+_FEW = 12  # maximum number of failed tests that run again one by one
 
 
 def run_tests(record: dict[str, Any], limit: int, workers: int) -> None:
-    """Run, in processes of their own, the tests that the record lacks; enter what they did.
+    """Run the tests that the record lacks in separate processes, and record their outcomes.
 
-    A test that was never reached stays missing, and the exit code says so.
+    A test that was not reached stays missing, and the exit code shows it.
     """
     fresh = fresh_modules(record)
     with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +59,7 @@ def run_tests(record: dict[str, Any], limit: int, workers: int) -> None:
             process.kill()
             record["exit_code"] = -9
         rows = [json.loads(line) for line in outcomes.read_text(encoding="utf-8").splitlines()]
-    if record["exit_code"] == 5:  # pytest's word for: nothing was left to run
+    if record["exit_code"] == 5:  # pytest's exit code if no test was left to run
         record["exit_code"] = 0
     tests = {name: t for name, t in record["tests"].items() if name.split("::")[0] in fresh}
     launched = {name: set(m["kernels"]) for name, m in record["modules"].items() if name in fresh}
@@ -78,7 +79,7 @@ def run_tests(record: dict[str, Any], limit: int, workers: int) -> None:
 
 
 def sanitize(limit: int) -> dict[str, Any]:
-    """Verdict of compute-sanitizer's memcheck and initcheck over ``tests.gpu.sanitizer_suite``."""
+    """Return the verdict of compute-sanitizer's memcheck and initcheck over the sanitizer suite."""
     program = shutil.which("compute-sanitizer") or shutil.which(
         "compute-sanitizer", path="/usr/local/cuda/bin"
     )
@@ -110,7 +111,7 @@ def sanitize(limit: int) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Record a run; exit code 1 when something failed."""
+    """Record a run; return 1 if a test failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-o", "--output", type=Path, default=VALIDATION)
     parser.add_argument("--all", action="store_true", help="run every test, whatever is known")
@@ -131,7 +132,7 @@ def main() -> int:
         "nvrtc": cupy_module.load().version,
     }
     known = json.loads(VALIDATION.read_text(encoding="utf-8")) if VALIDATION.exists() else {}
-    # The same machine code runs on devices of one architecture: each module names its own.
+    # Devices of one architecture run the same machine code; each module records its device.
     if given.all or any(known.get(name) != machine[name] for name in _SAME):
         known = {}
     record = {
@@ -159,19 +160,19 @@ def main() -> int:
 
 
 def sanitized(record: dict[str, Any], code: str) -> bool:
-    """Whether the sanitizers saw this device code and had nothing to say."""
+    """Return whether the sanitizers checked this device code and found nothing."""
     seen = record["sanitizer"]
     tools = (seen.get(tool, {"exit_code": None}) for tool in _TOOLS)
     return seen.get("digest") == code and all(tool["exit_code"] == 0 for tool in tools)
 
 
 def failed(record: dict[str, Any]) -> list[str]:
-    """Names of tests that failed."""
+    """Return the names of tests that failed."""
     return [name for name, test in record["tests"].items() if test["outcome"] == "failed"]
 
 
 def write(path: Path, record: dict[str, Any]) -> None:
-    """Under a temporary name, then renamed."""
+    """Write under a temporary name, then rename."""
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     temporary.replace(path)

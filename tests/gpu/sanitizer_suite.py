@@ -1,4 +1,4 @@
-"""A small run of every CUDA variant for compute-sanitizer (slow under it, so few graphs).
+"""Small run of every CUDA variant for compute-sanitizer, under which it is slow.
 
 ``compute-sanitizer --tool memcheck python -m tests.gpu.sanitizer_suite`` (or ``initcheck``).
 """
@@ -20,8 +20,8 @@ from tests.zoo import ZOO, as_dtype
 
 METHOD = "elimination_tree_rows@cuda"
 
-# compute-sanitizer says of itself that it does not support launches from the device: it does not
-# see what the children write, and initcheck takes their results for uninitialised memory.
+# compute-sanitizer does not support launches from the device: it does not see the writes of child
+# kernels, and initcheck reports their results as uninitialised memory.
 OUT_OF_REACH = {"bellman_ford_child_launches@cuda"}
 GRAPHS = ("skewed", "zero_cycle", "disconnected")
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def prepared_graphs(dtypes: tuple[str, ...] = ("int32", "float64")) -> int:
-    """Every form of query of a prepared graph."""
+    """Run every form of query of a prepared graph."""
     cp = runtime.cupy()
     ran = 0
     for dtype in dtypes:
@@ -86,7 +86,7 @@ def prepared_graphs(dtypes: tuple[str, ...] = ("int32", "float64")) -> int:
 
 
 def reductions(graph: nearfar.Graph, prepared: nearfar.Graph) -> int:
-    """Reductions of all vertices, and of some, without rows."""
+    """Run reductions of all vertices, and of some, without rows."""
     ran = 0
     for kind in ("summary", "nearest:3", ("histogram", (0.0, 9.0, 40.0))):
         for targets in (None, range(0, graph.n_vertices, 2)):
@@ -102,7 +102,7 @@ def reductions(graph: nearfar.Graph, prepared: nearfar.Graph) -> int:
 
 
 def shares() -> int:
-    """Betweenness and numbers of paths."""
+    """Run betweenness and numbers of paths."""
     ran = 0
     graphs = [as_dtype(ZOO["grid"](), dtype) for dtype in ("unweighted", "int32", "float64")]
     graphs += [as_dtype(ZOO["dag_with_long_detours"](), "int32")]

@@ -1,4 +1,4 @@
-"""Bounded searches on a GPU: sizes that fill it, repeated runs, spills, aggregates."""
+"""Bounded searches on a GPU: large sizes, repeated runs, spills, aggregates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METHOD = "bounded@cuda"
 
 
 def limits(graph: Graph, reached: tuple[int, ...]) -> list[float]:
-    """Limits within which about so many vertices lie of the widest vertex."""
+    """Return limits that contain about the given numbers of vertices around the widest vertex."""
     row = np.sort(nearfar.distances(graph, [graph.widest_vertex], method="dijkstra")[0])
     row = row[row != unreached_value(row.dtype)]
     return [float(row[min(k, len(row) - 1)]) for k in reached]
@@ -26,7 +26,7 @@ def limits(graph: Graph, reached: tuple[int, ...]) -> list[float]:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["road_like", "kronecker", "grid"])
 def test_answers_are_those_of_the_cpu(name: str, dtype: str) -> None:
-    """Balls of one vertex to more than a table holds, three times each."""
+    """Balls from one vertex to more than a table holds, three times each."""
     how: dict[str, Any] = {
         "road_like": {"vertices": 30_000, "seed": 1},
         "kronecker": {"scale": 13},

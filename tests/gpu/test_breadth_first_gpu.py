@@ -1,4 +1,4 @@
-"""Breadth-first search on a GPU: hubs, stars, paths, lone vertices, 200 times; memory; Ctrl-C."""
+"""Breadth-first search on a GPU: hubs, stars, paths, isolated vertices; memory; Ctrl-C."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORMS = {
 
 
 def hubs() -> Graph:
-    """Rows of a million edges, rows of none, and a tail of a few."""
+    """Return rows of a million edges, empty rows, and a tail of short ones."""
     rng = np.random.default_rng(2)
     n = 300_000
     sources = np.concatenate([np.full(500_000, 17), rng.integers(0, n // 2, 400_000), [0]])
@@ -113,7 +113,7 @@ def test_64_bit_kernels(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_device_that_is_full_is_refused_and_usable_afterwards() -> None:
     cp = runtime.cupy()
     graph = generate("kronecker", scale=16)
-    # A limit of this process's pool and not of the device: tests beside this one need the rest.
+    # A limit of this process's pool only, since tests running at the same time need the rest.
     pool = cp.get_default_memory_pool()
     pool.free_all_blocks()
     pool.set_limit(size=pool.total_bytes() + (1 << 20))

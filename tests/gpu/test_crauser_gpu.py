@@ -1,4 +1,4 @@
-"""Crauser's criteria on a real GPU: counters as on the CPU, one launch as three kernels."""
+"""Crauser's criteria on a GPU: the CPU's counters, and one launch equal to three kernels."""
 
 from __future__ import annotations
 

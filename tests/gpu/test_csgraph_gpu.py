@@ -14,7 +14,7 @@ from nearfar import Graph
 
 
 def matrices(seed: int) -> tuple[sp.csr_matrix, Any]:
-    """One matrix for SciPy and the same on the device."""
+    """Return one matrix for SciPy and the same one on the device."""
     sparse = pytest.importorskip("cupyx.scipy.sparse")
     rng = np.random.default_rng(seed)
     host = sp.csr_matrix(sp.random_array((300, 300), density=0.02, rng=rng, format="csr"))
@@ -44,7 +44,7 @@ def test_sparse_matrix_of_the_device(indices: object, directed: bool) -> None:
 def test_no_edge_and_no_answer_goes_over_the_host(
     indices: object, directed: bool, dtype: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only what an automatic choice looks at and tallies are copied; the graph's arrays never."""
+    """Only statistics for an automatic choice are copied to the host, never the graph's arrays."""
     import cupy
 
     made: list[Graph] = []
@@ -92,7 +92,7 @@ def test_broken_arrays_of_the_device_are_refused() -> None:
 
 
 def test_facts_of_a_large_graph() -> None:
-    """Many blocks: their records are joined as the host counts."""
+    """Records of many blocks are joined to the host's counts."""
     import cupy
 
     from nearfar import Graph

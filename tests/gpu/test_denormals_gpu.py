@@ -6,7 +6,7 @@ import numpy as np
 
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype, to_host
-from tests.solve.test_denormals import (  # the emulated tests' own, on real kernels
+from tests.solve.test_denormals import (  # the same tests as on the emulated device
     TINY,
     test_matrices_of_scipy,
     test_predecessors_of_rows,

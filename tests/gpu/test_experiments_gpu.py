@@ -1,4 +1,4 @@
-"""The papers' experiments with the GPU's methods, at a tiny scale; every answer is compared."""
+"""Experiments of the papers with GPU methods, at a tiny scale; every answer is compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compound frontiers on a real GPU: counters as on the CPU, and the race of section 4.3."""
+"""Compound frontiers on a GPU: the CPU's counters, and the race of section 4.3."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_martin_graph(variant: Variant) -> None:
 def test_two_cost_arrays_lose_a_minimum(
     directed: bool, record_property: pytest.RecordProperty
 ) -> None:
-    """Section 4.3: at most 1000 runs until the wrong answer appears; how often is recorded."""
+    """Section 4.3: a wrong answer within 1000 runs; the number of wrong ones is recorded."""
     graph = generate("section43", directed=directed)
     wrong = count_wrong(graph, "two_cost_arrays@cuda", RUNS)
     record_property("wrong_runs", wrong)

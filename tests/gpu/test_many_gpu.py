@@ -1,4 +1,4 @@
-"""Many sources, all pairs and negative weights on a GPU: sizes that fill it, repeated runs."""
+"""Many sources, all pairs and negative weights on a GPU: large sizes, repeated runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_kronecker_and_grid_rows(method, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", BATCH)
 def test_random_batches_are_independent(method, dtype):
-    """With three methods and four dtypes, 1,200 batches of other widths, orders and neighbours."""
+    """With three methods and four dtypes, 1,200 batches of different widths and orders."""
     rng = np.random.default_rng(8)
     graph = random_graph(rng, 150, 600, dtype)
     truth = rows_of(graph)
@@ -78,7 +78,7 @@ def test_sixteen_bits_that_do_not_fit_are_repeated():
 @pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global"])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_dropped_edges_change_nothing(dtype, method):
-    """All pairs of a dense small world: most edges lie on no shortest path."""
+    """All pairs of a dense small world, where most edges are on no shortest path."""
     rng = np.random.default_rng(2)
     graph = random_graph(rng, 4000, 80_000, dtype)
     weights = rng.integers(1, 101, graph.n_edges).astype(dtype)
@@ -89,7 +89,7 @@ def test_dropped_edges_change_nothing(dtype, method):
     on_device = Graph.from_csr(*map(runtime.upload, arrays))
     for given, order in (
         (graph, np.arange(4000)),
-        (graph, rng.permutation(4000)),  # with what the rows before left of the edges
+        (graph, rng.permutation(4000)),  # with the edges that earlier rows left
         (Graph.from_csr(*arrays), rng.permutation(4000)),
         (on_device, np.arange(4000)),
     ):
@@ -147,7 +147,7 @@ def test_floyd_warshall_sizes(n):
 
 @pytest.mark.parametrize("child_edges", [1, 9])
 def test_child_launches_in_rounds_wider_than_the_device_runtime_holds(child_edges):
-    """10,000 active vertices in one round, at most 2,048 pending launches."""
+    """10,000 active vertices in one round, but at most 2,048 pending launches."""
     n = 10_000
     heads = np.arange(1, n)
     weights = np.random.default_rng(3).integers(-5, 90, (8, n - 1)).astype(np.int32)
@@ -165,7 +165,7 @@ def test_child_launches_in_rounds_wider_than_the_device_runtime_holds(child_edge
 @pytest.mark.parametrize("method", BATCH)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_rows_and_reductions_stay_on_the_device(method, dtype, monkeypatch):
-    """Device arrays in and out; reductions with the bits of the host."""
+    """Device arrays as input and output; reductions with the bits of the host."""
     from nearfar.system.devices import runtime
 
     rng = np.random.default_rng(6)
@@ -197,7 +197,7 @@ def test_rows_and_reductions_stay_on_the_device(method, dtype, monkeypatch):
 
 @pytest.mark.parametrize("method", BATCH[:2])
 def test_rows_follow_to_the_host(method):
-    """While others are solved, in stages, and of distances that are solved again in more bits."""
+    """Rows are copied while others are solved, in stages, also after repeats in more bits."""
     plain = generate("kronecker", scale=13)
     for heavier in (1, 300):
         graph = Graph(plain.indptr, plain.indices, plain.weights * heavier, directed=False)
@@ -219,7 +219,7 @@ def test_rows_follow_to_the_host(method):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("negative", [False, True])
 def test_predecessors_of_floyd_warshall(n, dtype, negative):
-    """Product, levels of edges that add nothing, breadth-first trees: as on the host, each run."""
+    """Product, levels of edges that add nothing, breadth-first trees: the host's, in each run."""
     rng = np.random.default_rng(n)
     graphs = [random_graph(rng, n, 9 * n, dtype, negative=negative)]
     if not negative:
@@ -237,7 +237,7 @@ def test_predecessors_of_floyd_warshall(n, dtype, negative):
 @pytest.mark.parametrize("method", BATCH)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_predecessors_of_many_rows(method, dtype, monkeypatch):
-    """From a graph on the host, and on the device without a copy to the host."""
+    """From a graph on the host, and from one on the device without a copy to the host."""
     from nearfar.system.devices import runtime
 
     rng = np.random.default_rng(12)
@@ -264,7 +264,7 @@ def test_predecessors_of_many_rows(method, dtype, monkeypatch):
 @pytest.mark.parametrize("method", BATCH)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_all_devices_give_the_same_rows(method, dtype):
-    """One here, or as many as there are: into the host's memory, a device's, and reduced."""
+    """On one device or all: into host memory, into device memory, and reduced."""
     from nearfar.system.devices import runtime
 
     rng = np.random.default_rng(8)

@@ -1,4 +1,4 @@
-"""Measures on a GPU: the numbers of the CPU, sizes that fill it, the same bits in every run."""
+"""Measures on a GPU: the CPU's numbers, large sizes, the same bits in every run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REPEATS = 100
 
 @functools.cache
 def social(directed: bool = False) -> Graph:
-    """Hubs, leaves and what nobody reaches: 20,000 vertices."""
+    """Return hubs, leaves and unreachable vertices: 20,000 in total."""
     rng = np.random.default_rng(3)
     n, m = 20_000, 90_000
     s = (n * rng.random(m) ** 3).astype(np.int64)
@@ -36,7 +36,7 @@ def social(directed: bool = False) -> Graph:
 
 @functools.cache
 def mesh() -> Graph:
-    """Long paths, and more of them than fit a float's integers."""
+    """Return long paths whose number exceeds the integers of a float."""
     return generate("grid", rows=120, columns=130, missing=0.0)
 
 
@@ -119,11 +119,11 @@ def test_a_zero_cycle_is_named() -> None:
 
 
 def test_vertices_beyond_shared_memory() -> None:
-    """Bitmaps of two million vertices lie in global memory."""
+    """Bitmaps of two million vertices are in global memory."""
     n = 2_000_000
     rng = np.random.default_rng(2)
     graph = Graph.from_edges(rng.integers(0, n, 2 * n), rng.integers(0, n, 2 * n), n_vertices=n)
-    run = device_shares._Run(graph, device_shares._Asked(np.arange(3)))
+    run = device_shares._Run(graph, device_shares._Request(np.arange(3)))
     assert run.shape.shared == 0
     how: dict[str, Any] = {"sources": [1, 2, 3], "normalized": False}
     assert_close(betweenness(graph, device="cuda", **how), betweenness(graph, device="cpu", **how))
@@ -131,7 +131,7 @@ def test_vertices_beyond_shared_memory() -> None:
 
 @pytest.mark.parametrize("dtype", ["unweighted", "int32"])
 def test_folded_trees(dtype: str) -> None:
-    """Roots stand for the sources and targets of their trees."""
+    """Roots represent the sources and targets of their trees."""
     rng = np.random.default_rng(5)
     n, more = 4000, 3000
     s, t = rng.integers(0, n, (2, 4 * n))

@@ -1,4 +1,4 @@
-"""The near-far family on a GPU: every traversal, hostile graphs, memory, Ctrl-C, device arrays."""
+"""Near-far family on a GPU: traversals, difficult graphs, memory, Ctrl-C, device arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _large: dict[str, tuple[Graph, np.ndarray]] = {}
 
 
 def large(dtype: str) -> tuple[Graph, np.ndarray]:
-    """A Kronecker graph that fills the GPU, and its distances by a CPU method."""
+    """Return a Kronecker graph that fills the GPU, and its distances by a CPU method."""
     if dtype not in _large:
         graph = as_dtype(generate("kronecker", scale=14), dtype)
         source = int(np.argmax(graph.degrees))
@@ -130,7 +130,7 @@ def test_out_of_memory_before_the_allocation(
     with pytest.raises(OutOfMemoryError, match="needed") as caught:
         nearfar.sssp(graph, 0, method=f"{method}@cuda")
     assert caught.value.needed > 1000
-    assert pool.used_bytes() <= used  # less where Python collected what earlier tests had left
+    assert pool.used_bytes() <= used  # less if Python collected memory of earlier tests
 
 
 INTERRUPTED = """

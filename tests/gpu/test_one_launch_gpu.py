@@ -1,4 +1,4 @@
-"""The one-launch engine on a GPU: each form on hubs, paths and cycles, hundreds of times."""
+"""One-launch engine on a GPU: each form on hubs, paths and cycles, hundreds of times."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 def star(n: int, *, inwards: bool = False) -> Graph:
-    """A hub with n - 1 edges out, or in and one out."""
+    """Return a hub with n - 1 edges out, or in and one out."""
     rim = np.arange(1, n)
     weights = (rim % 90).astype(np.int32)
     if not inwards:
@@ -37,13 +37,13 @@ def star(n: int, *, inwards: bool = False) -> Graph:
 
 
 def path(n: int) -> Graph:
-    """Weights 0 and 1 in turn, so that distances fit 16 bits."""
+    """Return a path with alternating weights 0 and 1, so that distances fit 16 bits."""
     weights = (np.arange(n - 1) % 2).astype(np.int32)
     return Graph.from_edges(np.arange(n - 1), np.arange(1, n), weights, directed=False)
 
 
 def zero_cycles(n: int) -> Graph:
-    """Rings of four joined by zero weights, in a random graph."""
+    """Return rings of four joined by zero weights, in a random graph."""
     rng = np.random.default_rng(3)
     ring = np.arange(n)
     ahead = ring - ring % 4 + (ring + 1) % 4
@@ -54,7 +54,7 @@ def zero_cycles(n: int) -> Graph:
 
 
 def streets(n: int) -> Graph:
-    """A path of crossings with side streets, some of them one way, and parallel ones."""
+    """Return a path of crossings with side streets, some of them one-way or parallel."""
     rng = np.random.default_rng(4)
     along = np.arange(n - 1)
     tails = np.concatenate([along, rng.integers(0, n, n // 4), along[: n // 8]])
@@ -147,4 +147,4 @@ def test_the_engine_settles_on_a_form(
         forms.append(paths.stats["form"])
         compiler.finish_background()
     assert forms[0] == {"kronecker": "sifted", "sparse": "packed", "grid": "plain"}[name]
-    assert form in forms  # and is left again where it turns out slower on this device
+    assert form in forms  # and is abandoned if it is slower on this device

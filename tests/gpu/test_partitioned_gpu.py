@@ -1,4 +1,4 @@
-"""One source over all devices there are, against the CPU and against its own proof."""
+"""One source over all available devices, against the CPU and against its own proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predecessors on a GPU: the host's tree entry by entry, on graphs that fill the device."""
+"""Predecessors on a GPU: the host's tree entry by entry, on large graphs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.zoo import DTYPES, as_dtype
 
 
 def zeros() -> Graph:
-    """Half of all weights are 0, so that most vertices are taken by levels."""
+    """Return a graph with half of all weights 0, so that most vertices are processed by levels."""
     graph = generate("uniform_random", vertices=60_000, degree=6)
     weights = np.where(np.arange(graph.n_edges) % 2, graph.weights, 0).astype(np.int32)
     return Graph.from_csr(graph.indptr, graph.indices, weights)
 
 
 def hubs() -> Graph:
-    """Rows of half a million edges among rows of two or three."""
+    """Return rows of half a million edges among rows of two or three."""
     rng = np.random.default_rng(2)
     n = 300_000
     sources = np.concatenate([np.full(500_000, 17), rng.integers(0, n, 700_000)])

@@ -1,4 +1,4 @@
-"""Prepared graphs on a GPU: every form of query, sizes that fill it, hundreds of repeats."""
+"""Prepared graphs on a GPU: every form of query, large sizes, hundreds of repeats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REPEATS = 300
 
 @functools.cache
 def city(dtype: str, symmetric: bool = False) -> Prepared:
-    """A prepared grid of 19,800 vertices."""
+    """Return a prepared grid of 19,800 vertices."""
     graph = generate("grid", rows=150, columns=132)
     rng = np.random.default_rng(1)
     weights = rng.integers(1, 1000, graph.n_edges)
@@ -37,7 +37,7 @@ def city(dtype: str, symmetric: bool = False) -> Prepared:
 
 
 def there(array: Any) -> Any:
-    """On the device."""
+    """Return the array on the device."""
     return runtime.cupy().asarray(array)
 
 
@@ -84,7 +84,7 @@ def test_reductions_without_rows(dtype, count):
 
 
 def assert_same(found, truth):
-    """The same bits, in one array or several."""
+    """Check that bits are equal, in one array or several."""
     if isinstance(truth, tuple):
         for one, other in zip(found, truth, strict=True):
             np.testing.assert_array_equal(one, other)
@@ -195,7 +195,7 @@ def test_random_graphs(dtype, negative):
 
 
 def test_any_slack_gives_the_same_bits():
-    """The rows may be off by more than rounding, and what is too little is widened."""
+    """Rows may be off by more than rounding; too small a slack is widened."""
     from nearfar.prepared.cuda.sinks.exact import Restoration
 
     prepared = city("float32")
@@ -216,7 +216,7 @@ def test_memory_is_asked_for_first(pool, monkeypatch):
     prepared = city("int32")
 
     def used() -> int:
-        gc.collect()  # errors hold the arrays of the calls that raised them
+        gc.collect()  # errors keep references to the arrays of their calls
         return pool.used_bytes()
 
     before = used()
@@ -234,7 +234,7 @@ def test_memory_is_asked_for_first(pool, monkeypatch):
 
 
 def test_all_devices_give_the_same_rows():
-    """One here, or as many as there are."""
+    """On one device, or on all."""
     prepared = city("int32")
     sources = np.arange(1000) % prepared.n_vertices
     truth = distances(prepared, sources, device="cpu")

@@ -1,4 +1,4 @@
-"""Rasters on a GPU: the bits of the CPU in every form, large rasters, the same in every run."""
+"""Rasters on a GPU: the CPU's bits in every form, large rasters, repeated runs."""
 
 from __future__ import annotations
 

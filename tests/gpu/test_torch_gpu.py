@@ -1,4 +1,4 @@
-"""nearfar.torch with CuPy arrays, and with tensors where PyTorch is: nothing leaves the GPU."""
+"""nearfar.torch with CuPy arrays, and with tensors if PyTorch is installed: no host copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stuck kernel is an error, and the process goes on: every watchdog, on a GPU."""
+"""Every watchdog on a GPU: a stuck kernel is an error, and the process continues."""
 
 from __future__ import annotations
 

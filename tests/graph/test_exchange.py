@@ -1,4 +1,4 @@
-"""Graphs to and from other libraries, vertices under names of any kind, and parts of a graph."""
+"""Graphs to and from other libraries, names of any kind, and parts of a graph."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.strategies import graphs
 
 
 def same(one: Graph, other: Graph) -> None:
-    """The same vertices and edges, parallel ones by their weights."""
+    """Return whether vertices and edges agree, parallel edges by their weights."""
     assert one.directed == other.directed
     assert one.n_vertices == other.n_vertices
 
@@ -70,7 +70,7 @@ def test_there_and_back_with_names_coordinates_and_no_direction() -> None:
 
 
 def test_igraph_objects_get_a_hint_and_a_way() -> None:
-    """nearfar.sssp(igraph.Graph(...)) said only that it is not a graph."""
+    """Regression: the message for an igraph.Graph did not name the conversion."""
     theirs = igraph.Graph([(0, 1), (1, 2)], directed=True)
     with pytest.raises(GraphError, match=r"cannot convert igraph\.Graph .*use Graph\.from_igraph"):
         nearfar.sssp(theirs, 0)
@@ -147,7 +147,7 @@ def test_edge_index() -> None:
 
 @pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, pa.array])
 def test_edges_between_texts(make: Any) -> None:
-    """They raised `sources has dtype <U1: give integers`."""
+    """Regression: text vertices raised `sources has dtype <U1: give integers`."""
     g = Graph.from_edges(make(["b", "a"]), make(["a", "c"]), [1, 2])
     assert g.vertex_names.tolist() == ["a", "b", "c"]
     assert nearfar.sssp(g, "b").to_dict() == {"b": 0, "a": 1, "c": 3} | {}
@@ -166,7 +166,7 @@ def test_edges_between_mixed_names() -> None:
     assert nearfar.sssp(g, 1).distance_to((2, "b")) == 7
     table = pd.DataFrame({"source": [1, "a"], "target": ["a", "1"]})
     g = Graph.from_dataframe(table)
-    assert g.vertex_names.tolist() == [1, "a", "1"]  # 1 became "1"
+    assert g.vertex_names.tolist() == [1, "a", "1"]  # regression: 1 became "1"
 
 
 def test_sets_are_names_although_only_some_of_them_compare() -> None:
@@ -226,7 +226,7 @@ def test_neighbors_and_size() -> None:
     assert g.neighbors("a").tolist() == ["c", "b"]
     assert g.neighbors("d").tolist() == []
     assert len(g) == 4
-    assert Graph.from_edges([], [], n_vertices=0)  # empty, and there
+    assert Graph.from_edges([], [], n_vertices=0)  # a graph without edges is true
     with pytest.raises(VertexError):
         g.neighbors("q")
 
@@ -292,7 +292,7 @@ def test_the_vertex_nearest_to_a_place() -> None:
     pacific = Graph.from_edges([0], [1], coordinates=[[-179.9, 0], [170, 0]])
     assert pacific.nearest_vertex(179.9, 0) == 0  # across the date line
     north = Graph.from_edges([0], [1], coordinates=[[0.0, 80.0], [3.0, 80.3]])
-    assert north.nearest_vertex(3.0, 80.0) == 1  # a degree of longitude is short there
+    assert north.nearest_vertex(3.0, 80.0) == 1  # a degree of longitude is short at 80 degrees
     plane = Graph.from_edges([0], [1], coordinates=[[0, 0], [5000, 0]])
     assert plane.nearest_vertex(2600, 10) == 1
     with pytest.raises(GraphError, match="no coordinates"):
@@ -300,7 +300,7 @@ def test_the_vertex_nearest_to_a_place() -> None:
 
 
 def test_what_is_known_of_coordinates_goes_before_their_range() -> None:
-    """Rows and columns of a grid were taken for degrees: its map had a bar of 500 km."""
+    """Regression: rows and columns of a grid were taken for degrees."""
     grid = nearfar.generate("grid", rows=30, columns=30)
     assert not on_earth(grid)
     assert grid.nearest_vertex(4.9, 95) == grid.nearest_vertex(5, 29)
@@ -396,7 +396,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("x", [None, float("nan"), "1"])
 def test_vertices_without_a_place_leave_the_coordinates_out(x: object) -> None:
-    """igraph's None was a TypeError, and NaN a failure when the map was drawn."""
+    """Regression: igraph's None was a TypeError, and NaN failed when the map was drawn."""
     nx, igraph = pytest.importorskip("networkx"), pytest.importorskip("igraph")
     places = {"x": [0.5, x], "y": [1.0, 2.0]}
     made = igraph.Graph([(0, 1)], vertex_attrs=places)

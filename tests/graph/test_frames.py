@@ -1,4 +1,4 @@
-"""Networks from frames of nodes and edges, and the lines of streets on their way through them."""
+"""Networks from frames of nodes and edges, and the lines of streets in them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BEND = LineString([(0, 0), (0, 10), (40, 10), (40, 0)])
 
 
 def osmnx_frames() -> tuple[Any, Any]:
-    """Frames as osmnx.graph_to_gdfs makes them: a bend both ways, and a one-way street."""
+    """Return frames as from osmnx.graph_to_gdfs: a two-way bend and a one-way street."""
     index = pandas.MultiIndex.from_tuples(
         [(11, 12, 0), (12, 11, 0), (12, 13, 0), (12, 13, 1)], names=["u", "v", "key"]
     )
@@ -176,7 +176,7 @@ def test_lines_survive_files(tmp_path: Path) -> None:
 
 
 def test_attributes_of_edges_survive_files(tmp_path: Path) -> None:
-    """Rows, keys, columns and closed edges came back as nothing."""
+    """Regression: rows, keys, columns and closed edges were lost."""
     nodes, edges = osmnx_frames()
     edges["lanes"] = np.arange(len(edges), dtype=np.int16)
     g = nearfar.Graph.from_frames(nodes, edges, columns=["lanes", "length"])

@@ -1,4 +1,4 @@
-"""Graph and its constructors: what is accepted, what is refused, and what the message says."""
+"""Graph and its constructors: accepted input, refused input, and messages."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_transpose_twice_is_the_same_graph(name: str) -> None:
 
 
 def test_arrays_changed_afterwards_do_not_reach_the_graph() -> None:
-    """An index out of range ended in SIGSEGV, because the graph shared the caller's arrays."""
+    """Regression: the graph shared the caller's arrays, and an index out of range crashed."""
     indptr, indices = np.array([0, 1, 2, 2], np.int32), np.array([1, 2], np.int32)
     weights, xy, names = np.array([3.0, 4.0]), np.zeros((3, 2)), np.array([7, 8, 9])
     matrix = sp.csr_array((weights, indices, indptr), shape=(3, 3))
@@ -117,7 +117,7 @@ def test_arrays_are_shared_where_their_owner_gives_them_up() -> None:
 
 
 def test_parallel_edges_reach_scipy_by_their_minimum() -> None:
-    """SciPy adds up what stands twice in a matrix."""
+    """SciPy sums duplicate entries of a matrix."""
     g = Graph.from_edges([0, 0, 1, 0, 2], [1, 1, 2, 1, 0], [7, 2, 3, 5, 0])
     matrix = g.to_scipy()
     assert matrix.nnz == 3
@@ -168,7 +168,7 @@ def test_tables(make) -> None:
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_no_column_of_numbers_is_dropped_silently(make) -> None:
-    """A column called weight was ignored, and so was any other."""
+    """Regression: columns such as weight were ignored."""
     ends = {"source": ["x", "y"], "target": ["y", "z"]}
     assert Graph.from_dataframe(make({**ends, "weight": [1, 2]})).weights.tolist() == [1, 2]
     table = make({**ends, "km": [1.5, 2.0], "note": ["p", "q"]})
@@ -181,7 +181,7 @@ def test_no_column_of_numbers_is_dropped_silently(make) -> None:
 
 
 def test_no_attribute_of_numbers_is_dropped_silently() -> None:
-    """A NetworkX graph whose edges carry `length` was solved in hops."""
+    """Regression: a NetworkX graph whose edges have `length` was solved in hops."""
     h = nx.Graph()
     h.add_edge("a", "b", length=3.5, kind="road")
     h.add_edge("b", "c", length=1.5, kind="path")
@@ -198,7 +198,7 @@ def test_no_attribute_of_numbers_is_dropped_silently() -> None:
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
 def test_a_function_as_weight(kind) -> None:
-    """It gave an unweighted graph."""
+    """Regression: a function gave an unweighted graph."""
     h = kind()
     for u, v, metres, speed in (("a", "b", 100, 10), ("b", "c", 60, 20), ("a", "c", 900, 10)):
         h.add_edge(u, v, metres=metres, speed=speed)
@@ -271,7 +271,7 @@ def test_dense_zero_is_an_edge_and_missing_is_not() -> None:
 
 
 def test_zeros_of_a_dense_matrix_that_could_mean_either() -> None:
-    """An adjacency matrix of NetworkX became a graph in which all distances are 0."""
+    """Regression: all distances of NetworkX's adjacency matrix were 0."""
     matrix = np.array([[0.0, 3, 0], [0, 0, 1], [2, 0, 0]])
     with pytest.raises(GraphError, match=r"3 entries off the diagonal are 0.*give missing=0"):
         Graph.from_dense(matrix)
@@ -384,7 +384,7 @@ def test_vertex_lookup() -> None:
 
 
 def test_a_name_of_several_vertices_is_not_guessed() -> None:
-    """The last of them was taken, and a dict of distances held one of them."""
+    """Regression: the last such vertex was used, and dicts contained only one."""
     g = Graph.from_edges([0, 1], [1, 2], vertex_names=["s", "t", "t"], names=False)
     paths = nearfar.sssp(g, "s")
     with pytest.raises(
@@ -427,7 +427,7 @@ def test_weight_scan_across_blocks_and_threads() -> None:
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
 def test_what_is_checked_in_parts_is_copied_whole(dtype: type) -> None:
-    """Large arrays are copied while they are checked, each worker a part."""
+    """Large arrays are copied while they are checked, a part per worker."""
     rng = np.random.default_rng(4)
     n, m = 1000, 300_007
     indptr = np.sort(rng.integers(0, m + 1, n + 1))
@@ -492,7 +492,7 @@ def test_a_graph_that_solved_can_be_copied_and_pickled(again, dtype) -> None:
 
 
 def test_new_weights_have_no_unit_unless_one_is_given() -> None:
-    """Issue 32: an isochrone of seconds divided by 60 was drawn as minutes from 0 to 0.04."""
+    """Regression: seconds divided by 60 were drawn as minutes from 0 to 0.04."""
     g = Graph.from_edges([0, 1], [1, 2], [60, 120], attributes={"unit": "s", "mode": "walk"})
     assert g.with_weights(g.weights / 60).attributes == {"mode": "walk"}
     assert g.with_weights([1, 2], unit="min").attributes == {"mode": "walk", "unit": "min"}

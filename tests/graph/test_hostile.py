@@ -1,4 +1,4 @@
-"""DESIGN section 5's hostile list: one named test each, through the public function and auto."""
+"""Hostile inputs: one named test each, through the public functions with the automatic choice."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_int64_overflow_is_an_error() -> None:
 
 @pytest.mark.parametrize("named", [False, True])
 def test_int64_overflow_of_a_column_is_an_error(named: bool) -> None:
-    """It came back as unreached, for the other columns hide the path."""
+    """Regression: it was returned as unreached, since other columns hide the path."""
     names = ["a", "b", "c", "d"] if named else None
     start, near, far, off = names or range(4)
     heavy = np.array([TOP64 - 1, TOP64 - 1])
@@ -150,7 +150,7 @@ def test_int64_overflow_of_a_column_is_an_error(named: bool) -> None:
             with pytest.raises(DistanceOverflowError, match="does not fit int64"):
                 nearfar.distances(g, sources, targets=[far], method=method)
         if method == "lanes":
-            continue  # it refuses every sum that leaves the range, asked for or not
+            continue  # it refuses every sum that leaves the range, even of unrequested columns
         found = nearfar.distances(g, [start], targets=[near, off], method=method)
         assert found.tolist() == [[TOP64 - 1, TOP64]]
         limited = nearfar.distances(g, [start], targets=[far], limit=TOP64 - 2, method=method)
@@ -161,7 +161,7 @@ def test_int64_overflow_of_a_column_is_an_error(named: bool) -> None:
 
 @pytest.mark.parametrize("method", ["dijkstra_binary_heap", "delta_stepping", "bellman_ford"])
 def test_a_saturated_sum_gives_no_predecessor(method: str) -> None:
-    """A sum that saturates looks like the distance of a vertex that is not reached."""
+    """A saturated sum looks like the distance of an unreached vertex."""
     w = np.array([2**30, TOP32 - 1], dtype=np.int32)
     g = Graph.from_edges([0, 1], [1, 2], w)
     for given in ({"limit": 2**30}, {"targets": [1]}):
@@ -223,7 +223,7 @@ def test_ids_with_great_gaps_are_refused_before_memory_is_taken(largest: int) ->
 def test_what_construction_takes_is_counted(
     missing: int, refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Graph.from_edges([2**31], [1], [1]) passed the check and was killed."""
+    """Regression: Graph.from_edges([2**31], [1], [1]) exhausted the memory."""
     asked: list[int] = []
     monkeypatch.setattr(build, "free_memory", lambda: 32 * 2**30)
     with pytest.raises(nearfar.errors.OutOfMemoryError, match="names=True") as found:
@@ -289,7 +289,7 @@ def test_something_that_is_no_graph() -> None:
 
 
 def test_ctrl_c_stops_a_run_and_leaves_the_process_usable() -> None:
-    """An O(n^2) solve of minutes stops at once; for the other methods see test_interrupt.py."""
+    """An O(n^2) solve of minutes stops at once; test_interrupt.py has the other methods."""
     program = textwrap.dedent("""
         import numpy as np, nearfar
         n = 400_000

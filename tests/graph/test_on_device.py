@@ -1,4 +1,4 @@
-"""A graph of device arrays on the (emulated) device: never copied to the host, same answers."""
+"""Graph of device arrays on the (emulated) device: no copies to the host, same answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCAN = ("n_negative", "first_negative", "has_zero_weight", "min_weight", "max_we
 
 
 def there(graph: Graph, **changed: Any) -> Graph:
-    """The same graph from device arrays; some of them replaced."""
+    """Return the same graph built from device arrays, some of them replaced."""
     arrays = {"indptr": graph.indptr, "indices": graph.indices, "weights": graph.weights} | changed
     uploaded = [None if a is None else runtime.upload(a) for a in arrays.values()]
     made: Graph = Graph.from_csr(*uploaded, directed=graph.directed)
@@ -27,7 +27,7 @@ def there(graph: Graph, **changed: Any) -> Graph:
 
 
 def on_the_host(graph: Graph) -> set[str]:
-    """Which of the graph's arrays were copied to the host."""
+    """Return the graph's arrays that were copied to the host."""
     return {"indptr", "indices", "weights"} & set(graph.__dict__)
 
 

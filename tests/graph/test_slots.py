@@ -1,4 +1,4 @@
-"""What is kept with a graph: made once, apart by key and by graph, dropped on request."""
+"""Cached data of a graph: built once, separate by key and graph, dropped on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapping of places to edges and vertices, against all segments looked at one by one."""
+"""Snapping of places to edges and vertices, compared with all segments by brute force."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Xy = NDArray[np.float64]
 
 
 def streets(n: int, seed: int, low: Any = (0.0, 0.0), high: Any = (1000.0, 700.0)) -> nearfar.Graph:
-    """Random places joined to a few others, some streets one-way, all in one strong part."""
+    """Return random places joined to a few others, some one-way, all strongly connected."""
     rng = np.random.default_rng(seed)
     xy = rng.uniform(low, high, (n, 2))
     ring = np.arange(n)
@@ -33,7 +33,7 @@ def streets(n: int, seed: int, low: Any = (0.0, 0.0), high: Any = (1000.0, 700.0
 
 
 def on_all_edges(g: nearfar.Graph, points: Xy) -> tuple[Xy, Xy]:
-    """Distance and share of each point on each edge: (points, edges)."""
+    """Return distance and share of each point on each edge: (points, edges)."""
     xy: Any = g.coordinates
     a, b = xy[g.tails()], xy[g.indices]
     along = b - a
@@ -142,7 +142,7 @@ def test_only_the_largest_strong_part_unless_all_are_asked_for() -> None:
         found = g.snap(55, 60)
     assert found.edge.tolist() == [1]
     assert "2 of 5" in found.remark
-    assert g.snap(55, 60).remark == found.remark  # told once, kept in the answer
+    assert g.snap(55, 60).remark == found.remark  # warned once, and stored in the answer
     everything = g.snap(55, 60, parts="all")
     assert (everything.edge.tolist(), everything.remark) == ([3], "")
     assert g.snap(55, 61, parts="all", to="vertex").vertex.tolist() == [3]
@@ -209,7 +209,7 @@ def test_lines_bend() -> None:
 
 
 def bent() -> nearfar.Graph:
-    """A bent street both ways between two vertices, and a one-way street on the other side."""
+    """Return a bent two-way street between two vertices, and a one-way street on the other side."""
     counts = np.array([4, 4, 4])
     xy = np.array([
         [0, 0], [0, 10], [20, 10], [20, 0],

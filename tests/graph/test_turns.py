@@ -1,4 +1,4 @@
-"""Turn costs and forbidden turns, against a search over pairs of edge and vertex by hand."""
+"""Turn costs and forbidden turns, compared with a search over edges by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.strategies import graphs
 def by_hand(
     graph: Graph, source: int, forbidden: set[Any], costs: dict[Any, Any], closed: set[int]
 ) -> list[float]:
-    """Dijkstra whose states are the edge that a path came by."""
+    """Return distances of a Dijkstra search whose states are the last edges of paths."""
     found = [float("inf")] * graph.n_vertices
     found[source] = 0.0
     best: dict[int, float] = {-1: 0.0}
@@ -82,7 +82,7 @@ def test_any_graph_by_hand(graph: Graph, data: Any) -> None:
 
 
 def town() -> Graph:
-    """A crossing m with four arms, each in both directions, and a way around."""
+    """Return a crossing m with four arms, each in both directions, and a way around."""
     ends = [("n", "m"), ("e", "m"), ("s", "m"), ("w", "m"), ("n", "e")]
     pairs = [*ends, *((b, a) for a, b in ends)]
     names = np.array(list("nesmw"))
@@ -124,7 +124,7 @@ def test_names_and_vertex_triples() -> None:
 def test_a_path_may_turn_round_where_it_must() -> None:
     graph = town()
     turns = graph.with_turns(forbidden=[("n", "m", "e"), ("n", "e", "m")], costs={})
-    # To the west through e would need a forbidden turn; straight on is free.
+    # The path to the west through e needs a forbidden turn; straight ahead is free.
     assert nearfar.shortest_path(turns, "n", "w") == (["n", "m", "w"], 2)
     none = graph.with_turns(forbidden=[("n", "m", x) for x in "ew"] + [("n", "e", "m")])
     path, length = nearfar.shortest_path(none, "n", "w")

@@ -1,4 +1,4 @@
-"""What takes a graph with turns, against searches and lists of paths over single edges by hand."""
+"""Functions that accept graphs with turns, compared with paths over edges by hand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Turn = tuple[int, int]
 
 
 class Drawn:
-    """A graph without parallel edges, its turns, and the distances by hand."""
+    """Graph without parallel edges, its turns, and the distances by hand."""
 
     def __init__(self, seed: int, *, low: int = 0, floats: bool = False) -> None:
         rng = np.random.default_rng(seed)
@@ -54,7 +54,7 @@ class Drawn:
         return np.array([self.row(s) for s in range(n)]).reshape(n, n)
 
     def walks(self, source: int, target: int, most: float) -> list[tuple[float, list[int]]]:
-        """All paths no longer than that, as edges, that visit no state of the search twice."""
+        """Return all paths up to a length, as edges, that visit no state of the search twice."""
         turns = self.forbidden | {*self.costs}
         ruled = self.closed | {int(self.graph.indices[a]) for a, _ in turns}
         found: list[tuple[float, list[int]]] = [(0.0, [])] if source == target else []
@@ -82,7 +82,7 @@ class Drawn:
 
 
 def as_floats(found: Any) -> np.ndarray[Any, Any]:
-    """Distances with inf for what is not reached."""
+    """Return distances with inf for unreached vertices."""
     values = np.asarray(found)
     if values.dtype.kind == "i":
         return np.where(values == np.iinfo(values.dtype).max, np.inf, values)
@@ -241,7 +241,7 @@ def test_k_shortest_paths(seed: int) -> None:
 
 
 def shares(drawn: Drawn, sources: list[int], targets: list[int]) -> Any:
-    """Betweenness of vertices, with endpoints, and of edges, from lists of all shortest paths."""
+    """Return betweenness of vertices, with endpoints, and of edges, from all shortest paths."""
     inside, edges = np.zeros(drawn.graph.n_vertices), np.zeros(drawn.graph.n_edges)
     ends = inside.copy()
     for s in sources:

@@ -1,4 +1,4 @@
-"""Sources and targets in every shape in which people have vertices."""
+"""Sources and targets in every form in which users have vertices."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_is_not_a_vertex(wrong) -> None:
 
 
 def test_names_of_several_kinds() -> None:
-    """An array of 1 and "a" would hold the strings "1" and "a"."""
+    """An array of 1 and "a" would contain the strings "1" and "a"."""
     graph = nx.DiGraph()
     graph.add_weighted_edges_from([(1, "a", 4), ("a", (2, 3), 5)])
     assert nearfar.distances(graph, [1, "a"], targets=["a", (2, 3)]).tolist() == [[4, 9], [0, 5]]
@@ -177,7 +177,7 @@ def test_a_tuple_that_is_a_name_is_one_vertex() -> None:
 
 
 def test_matrix_functions_count_places() -> None:
-    """SciPy's indices are rows of the matrix, whatever the vertices are called."""
+    """SciPy's indices are rows of the matrix, regardless of names."""
     import nearfar.csgraph
 
     graph = Graph.from_edges([0, 1], [1, 2], [4.0, 3.0], vertex_names=range(1, 4), names=False)
@@ -203,7 +203,7 @@ def test_consecutive_names_in_every_room(tmp_path) -> None:
 
 
 class TestIntegerNames:
-    """Issue 32: integers were taken for indices beside the names that were just given."""
+    """Integers are names, not indices, if names were given."""
 
     def test_ends_are_names_where_names_are_given(self) -> None:
         numbers = Graph.from_edges([2, 1], [1, 0], [10, 20], vertex_names=[2, 1, 0])
@@ -246,7 +246,7 @@ class TestIntegerNames:
             Graph.from_edges([101, 205], [205, 309], [1.0, 2.0])
         assert Graph.from_edges([101], [309], names=False).n_vertices == 310
         assert Graph.from_edges([101], [309], n_vertices=310).n_vertices == 310
-        assert Graph.from_edges([0], [19]).n_vertices == 20  # one in ten
+        assert Graph.from_edges([0], [19]).n_vertices == 20  # one vertex in ten has edges
         # Many sinks of one source are no gaps.
         assert Graph.from_edges(np.zeros(999, np.int64), np.arange(1, 1000)).n_vertices == 1000
 

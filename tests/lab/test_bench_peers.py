@@ -1,4 +1,4 @@
-"""The peers: same distances from every library, and programs driven as their command lines want."""
+"""Peers: equal distances from every library, and programs with their command lines."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_a_delta_with_a_wrong_answer_is_not_taken(
     try:
         peer.solve(0)
         assert (peer.delta, peer.failed) == (by_time[2], by_time[:2])
-        # Fewer threads: the three around it; what was wrong is looked at again.
+        # Fewer threads: the three deltas around it; wrong ones are checked again.
         tried: list[int] = []
         run = Gap._run
 
@@ -308,7 +308,7 @@ def test_the_fastest_form_of_doublegraph_counts(
 
 
 class Pylibcugraph(ModuleType):
-    """The calls of ``pylibcugraph`` that the adapter makes, answered by SciPy."""
+    """Calls of ``pylibcugraph`` that the adapter makes, answered by SciPy."""
 
     def __init__(self, refuse: bool | None = None) -> None:
         super().__init__("pylibcugraph")
@@ -361,7 +361,7 @@ class Pylibcugraph(ModuleType):
 
 
 def install_cugraph(monkeypatch: pytest.MonkeyPatch, fake: Pylibcugraph) -> list[Any]:
-    """Puts the fake in the place of cuGraph; returns the memory resources that become current."""
+    """Replace cuGraph by the fake; return the memory resources that become current."""
     current: list[Any] = []
     rmm = ModuleType("rmm")
     rmm.mr = SimpleNamespace(  # type: ignore[attr-defined]

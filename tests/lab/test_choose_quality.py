@@ -1,4 +1,4 @@
-"""Benchmarks of the automatic choice: on a GPU, run on an emulated one, and for many sources."""
+"""Benchmarks of the automatic choice: on an emulated GPU, and for many sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements of the papers beside results: verdicts, ratios, tables in the papers' form, counts."""
+"""Statements of the papers and results: verdicts, ratios, the papers' tables, counts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_verdict_comes_from_the_cases() -> None:
 
 
 def test_a_verdict_comes_from_sizes_too() -> None:
-    """Issue 42: "as in the paper" stood beside 1.16 where the paper has more than 4.5."""
+    """An effect of 1.16 is not "as in the paper" if the paper has more than 4.5."""
     both = [True, True]
     assert of(both, 10, (4.0, 8.0)) == "reproduced within a factor of 1.25"
     assert of(both, 10, (2.0, 4.9)) == "same direction but smaller: 0.490 of the paper's size"
@@ -80,7 +80,7 @@ def test_a_verdict_comes_from_sizes_too() -> None:
 
 @pytest.mark.parametrize("name", ["johnson-apsp", "ortega-arranz-2015", "martin-2009"])
 def test_sizes_of_the_pages(name: str) -> None:
-    """No claim with a number in the paper is called reproduced by its direction alone."""
+    """No claim with a number in the paper is reproduced by its direction alone."""
     page = (ROOT / "docs" / "reproduction" / f"{name}.md").read_text()
     found = re.findall(r"^- (.*)\. Measured: (.*)$|^\*\*(\w.*)\*\*$", page, re.MULTILINE)
     assert len(found) > 5
@@ -180,7 +180,7 @@ def test_every_paper_without_any_result(name: str) -> None:
 
 
 def ortega(kind: dict[str, Any], seconds: dict[str, list[float]], **more: Any) -> Done:
-    """A result with one sample per source."""
+    """Return a result with one sample per source."""
     cases = {
         label: {
             "samples": [[0, source, value] for source, value in enumerate(values)],
@@ -261,7 +261,7 @@ def test_martins_claims_count_graphs() -> None:
 def test_what_compactions_drop() -> None:
     queues = {"iteration": [1, 2, 3], "frontier": [1, 5, 20], "far": [30, 60, 10]}
     one = Done("msdoor", {}, {"queues": {"Near-Far": queues}})
-    assert discarded(one) == pytest.approx(50.0)  # 60 held, 10 stay, 20 are taken
+    assert discarded(one) == pytest.approx(50.0)  # of 60 entries, 10 remain and 20 are processed
     thinned = {**queues, "iteration": [1, 3, 5]}
     assert discarded(Done("msdoor", {}, {"queues": {"Near-Far": thinned}})) is None
 
@@ -292,7 +292,7 @@ def test_large_rmat_is_for_the_throughput_alone(tmp_path: Path) -> None:
     (task,) = outcome.results["tasks"]
     assert sorted(task["result"]["cases"]) == ["Dijkstra, binary heap", "Near-Far"]
     (table,) = [t for t in outcome.results["tables"] if t["key"] == "table-2"]
-    assert table["rows"] == []  # it is not a graph of Table II
+    assert table["rows"] == []  # the graph is not in Table II
 
 
 def test_counts_follow_the_library() -> None:
@@ -302,7 +302,7 @@ def test_counts_follow_the_library() -> None:
     for criterion in ("frontier", "crauser"):
         seen: list[Any] = []
         count = counts.checked(graph, source, criterion, seen.append)
-        assert len(seen) == count  # and the distances and rounds were compared inside
+        assert len(seen) == count  # distances and rounds are compared inside
     working = np.zeros(70, bool)
     assert counts.mixed_warps(working) == 0
     working[:32] = True

@@ -1,4 +1,4 @@
-"""Benchmarks of CPU cores on small graphs: what they write, and what a cut run keeps."""
+"""Benchmarks of CPU cores on small graphs: their output, and results of interrupted runs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_peer_that_is_wrong_does_not_stop_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Peer(PEERS["gap"]):  # type: ignore[name-defined, misc]
-        """Right with one thread; its answers are never shown."""
+        """Peer that is right with one thread, and does not show its answers."""
 
         def find(self, floats: bool = False) -> str:
             return "gap-sssp"
@@ -101,7 +101,7 @@ def test_two_runs_make_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     both = run("grid")
     assert [g["graph"] for g in both["graphs"]] == ["grid", "mesh"]  # in the order of the table
     assert all(g["environment"]["cores"] >= 1 for g in both["graphs"])
-    # What another machine measured does not stay.
+    # Results of another machine are dropped.
     for g in both["graphs"]:
         g["environment"]["cpu"] = "another processor"
     (tmp_path / "many_cores.json").write_text(json.dumps(both))
@@ -137,7 +137,7 @@ def test_a_run_that_is_cut_keeps_what_it_has(
 
 
 def test_prepared_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small map, with SciPy as the only peer: every answer is right, every round is kept."""
+    """A small map, with SciPy as the only peer: every answer is right, every round is stored."""
     pytest.importorskip("pymetis")
     output = tmp_path / "prepared.json"
     small = "country-roads-5k"
@@ -174,7 +174,7 @@ def test_a_missing_map_is_left_out_with_a_word(
 
 
 def test_a_country(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every step has its time, and answers of queries and scenarios are right."""
+    """Every step has a time, and answers of queries and scenarios are right."""
     output = tmp_path / "nation.json"
     monkeypatch.setattr(sys, "argv", ["nation.py", "--scale", "tiny", "-o", str(output)])
     load_program("benchmarks", "nation").main()

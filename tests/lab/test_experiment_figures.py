@@ -1,4 +1,4 @@
-"""Figures of experiments: legends that fit, axes that are named, labels that no line crosses."""
+"""Figures of experiments: legends that fit, named axes, labels that no line crosses."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ pytest.importorskip("matplotlib")
 
 
 def bars(*labels: str) -> dict[str, Any]:
-    """A panel of bars with these labels."""
+    """Return a panel of bars with these labels."""
     series = [Series(label, ["g"], [float(n + 1)]) for n, label in enumerate(labels)]
     return asdict(Panel("bars", "", "times faster", series, kind="bars", y_log=True))
 
 
 def lines(*labels: str, y: tuple[float, ...] = (1.0, 2.0)) -> dict[str, Any]:
-    """A panel of lines with these labels."""
+    """Return a panel of lines with these labels."""
     x = list(range(1, len(y) + 1))
     return asdict(Panel("lines", "n", "ms", [Series(label, x, list(y)) for label in labels]))
 
@@ -82,7 +82,7 @@ def test_a_figure_of_all_kinds_is_drawn(tmp_path: Path) -> None:
 
 
 def drawn_from(name: str, device: str) -> dict[str, Any]:
-    """Figures of a kept run by key."""
+    """Return the figures of a stored run by key."""
     kept = Kept(name, device)
     return {figure.key: figure for figure in find(name).figures(kept.done, kept.settings)}
 
@@ -104,7 +104,7 @@ def test_legends_have_words_and_no_codes() -> None:
 
 
 def test_a_method_stands_in_the_figure_once() -> None:
-    """One core and sixteen were there twice: from the run with the peers, and from the GPU."""
+    """Regression: one core and sixteen occurred twice, from the peers' and the GPU's run."""
     over, roof = drawn_from("beyond", "cuda")["beyond"].panels
     names = [one.label for one in over.series]
     assert [name for name in names if name.startswith("nearfar")] == [

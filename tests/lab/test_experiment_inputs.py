@@ -1,4 +1,4 @@
-"""Inputs of experiments: made ahead in other processes, limits per method, drawn sources."""
+"""Inputs of experiments: built ahead in other processes, limits per method, sources."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TINY = Settings("tiny", "cpu")
 
 
 def _numbers(results: dict[str, Any]) -> dict[str, Any]:
-    """What a run found, without its times."""
+    """Return the results of a run without its times."""
     facts = ("n", "m", "sources", "reached", "edges_of_dijkstra", "left_out")
     return {t["key"]: {f: t["result"][f] for f in facts} for t in results["tasks"]}
 
@@ -84,11 +84,11 @@ def test_with_overlap_workers_go_on_and_results_are_the_same(tmp_path: Path) -> 
         assert inputs.take(tasks[0]) is not None
         assert tasks[1].key in inputs._waiting
         inputs.take(tasks[1])
-        assert tasks[2].key in inputs._waiting  # begun while the second is measured
+        assert tasks[2].key in inputs._waiting  # started while the second one is measured
 
 
 class Placed(Martin2009):
-    """Its inputs say on which cores they are made."""
+    """Experiment whose inputs record the cores on which they are built."""
 
     def make(self, task: Task, settings: Settings) -> Input | None:
         made = super().make(task, settings)
@@ -102,7 +102,7 @@ def test_with_overlap_no_worker_has_a_core_of_the_process_that_measures(tmp_path
     placed = Placed()
     tasks = [task for task in placed.tasks(TINY) if task.what["kind"] == "list"]
     ended = threading.Event()
-    older = threading.Thread(target=ended.wait)  # as a pool of an earlier solve
+    older = threading.Thread(target=ended.wait)  # stands for a pool of an earlier solve
     older.start()
     assert older.native_id is not None
     with Ahead(placed, TINY, tasks, 2, tmp_path, overlap=True) as inputs:
@@ -143,7 +143,7 @@ def test_an_error_while_making_ahead_is_that_of_its_task(
 
 
 class Killed(Martin2009):
-    """Its inputs kill the process that makes them."""
+    """Experiment whose inputs kill the process that builds them."""
 
     def make(self, task: Task, settings: Settings) -> Input | None:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What the experiments of single papers promise: graphs, bounds, tables, what is kept of them."""
+"""Experiments of single papers: graphs, bounds, tables, and stored data."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_bytes_that_must_move() -> None:
     graph = Graph.from_edges([0, 0, 3], [1, 2, 4], np.array([5, 6, 7], np.int32), n_vertices=5)
     truth = proven(graph, [0])[0]
     found = bytes_once(graph, truth)
-    assert found["edges"] == 2  # the edge of the vertex that is not reached is not counted
+    assert found["edges"] == 2  # the edge of the unreached vertex is not counted
     rows = 3 * 2 * graph.indptr.dtype.itemsize
     assert found["bytes"] == rows + 2 * (graph.indices.dtype.itemsize + 4) + 5 * 4
 
@@ -79,7 +79,7 @@ def test_davidson_counters_tell_the_papers_story() -> None:
     assert sweep is not None
     assert near is not None
     assert near[0] > sweep[0] > 1  # less work saved by sweeping than by Near-Far
-    assert near[1] < sweep[1]  # and more at once
+    assert near[1] < sweep[1]  # and more vertices per iteration
     assert set(METHODS) <= set(result["cases"])
     (table,) = [t for t in DAVIDSON.tables(done, TINY) if t.key == "table-3"]
     printed = [tuple(row[4:]) for row in table.rows]
@@ -97,7 +97,7 @@ def test_johnson_says_which_graphs_are_missing() -> None:
     (table, *_) = JOHNSON.tables([], TINY)
     rows = {row[0]: row[1] for row in table.rows}
     assert len(rows) == 8
-    assert all("not at hand" in rows[key] for key in MISSING)
+    assert all("not available" in rows[key] for key in MISSING)
 
 
 def test_johnson_without_its_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_johnson_scales_a_sample_to_all_sources() -> None:
 
 
 def checkout_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in the checkout's place; where it keeps results."""
+    """Replace the checkout by a folder; return its folder of results."""
     (folder / "docs").mkdir()
     (folder / "benchmarks" / "results").mkdir(parents=True)
     monkeypatch.setattr(checkout, "ROOT", folder)
@@ -150,7 +150,7 @@ def test_parts_of_an_experiment_are_kept_together(
 ) -> None:
     for graph in ("flickr", "rmat"):
         run("davidson-2014", out=tmp_path / graph, scale="tiny", device="cpu", only=[graph])
-    (tmp_path / "rmat" / "results.json").unlink()  # as after a run that was stopped
+    (tmp_path / "rmat" / "results.json").unlink()  # as after an interrupted run
     results = checkout_at(tmp_path, monkeypatch)
     for words in ([str(tmp_path / "flickr")], ["--add", str(tmp_path / "rmat")]):
         assert keep.main(words) == 0

@@ -1,4 +1,4 @@
-"""Experiments: every one runs at a tiny scale; a run that was killed goes on; errors say what."""
+"""Experiments: all run at a tiny scale; killed runs resume; errors have clear messages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from nearfar.system.progress import Progress
 
 
 class Counting(Experiment):
-    """Five tasks that count how often they ran."""
+    """Experiment of five tasks that count their runs."""
 
     name = "counting"
     paper = "none"
@@ -123,7 +123,7 @@ def test_a_second_run_measures_only_what_is_missing(counting: Counting, tmp_path
     counting.fail_at = "task-3"
     with pytest.raises(RuntimeError, match="burns"):
         go(counting, tmp_path)
-    # What was finished before the error is in the tables already.
+    # Tasks that finished before the error are in the tables.
     assert len(json.loads((tmp_path / "results.json").read_text())["tasks"]) == 3
     counting.fail_at = ""
     outcome = go(counting, tmp_path)
@@ -220,7 +220,7 @@ def test_without_matplotlib_tables_still_come(
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_killed_run_goes_on(tmp_path: Path) -> None:
-    """A real process, killed without warning between two tasks."""
+    """A real process is killed without warning between two tasks."""
     command = [sys.executable, "-m", "nearfar.cli.main", "experiment", "martin-2009"]
     command += ["--scale", "tiny", "--device", "cpu", "--graphs", "200", "-o", str(tmp_path)]
     samples = tmp_path / "samples"
@@ -232,7 +232,7 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
                 time.sleep(0.01)
         finally:
             child.send_signal(signal.SIGKILL)
-    # A file that was being written when the kill came has its temporary name still.
+    # A file that was being written at the kill still has its temporary name.
     before = {p.name for p in samples.glob("*.json") if not p.name.startswith(".")}
     assert len(before) >= 2
     outcome = run("martin-2009", scale="tiny", device="cpu", graphs=200, out=tmp_path, budget=-1.0)
@@ -383,7 +383,7 @@ def test_parts_of_a_graph_become_one_graph() -> None:
     assert first.result["memory"] == {"FH": 5}
     assert "part" not in first.what
     assert second is alone
-    assert "FH" not in gpu.result["cases"]  # parts stay as they are
+    assert "FH" not in gpu.result["cases"]  # parts are unchanged
 
 
 def test_tasks_at_the_same_time_are_counted_by_part() -> None:
@@ -444,7 +444,7 @@ def test_tasks_of_the_host_need_no_gpu(tmp_path: Path, monkeypatch: pytest.Monke
     outcome = run("martin-2009", only=[first, second], **given)
     assert (outcome.kept, outcome.measured) == (1, 1)
     assert beside + "the numbers of X100." in outcome.results["remarks"]
-    on_gpu(monkeypatch, "")  # and again without
+    on_gpu(monkeypatch, "")  # once more without a GPU
     assert run("martin-2009", only=rest, **given).measured == 1
     on_gpu(monkeypatch, "X200")
     with pytest.raises(OptionError, match=r"another run \(gpu X100, not X200\)"):

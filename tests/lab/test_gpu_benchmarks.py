@@ -1,4 +1,4 @@
-"""Benchmarks of the GPU on tiny graphs and an emulated one: what they write, and what they keep."""
+"""GPU benchmarks on tiny graphs and an emulated device: their output and stored rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def program(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """A benchmark, with tiny graphs in the place of its own."""
+    """Return a benchmark with tiny graphs in place of its own."""
     found = load_program("benchmarks", name)
     monkeypatch.setattr(sys.modules["graphs_on_disk"], "GRAPHS", TINY)
     return found
@@ -42,7 +42,7 @@ def program(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def document_of(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, file: Path, *given: str
 ) -> dict[str, Any]:
-    """What the program writes when it is called with these arguments."""
+    """Return the file that the program writes for these arguments."""
     monkeypatch.setattr(sys, "argv", ["benchmark", *given, "-o", str(file)])
     assert script.main() == 0
     found: dict[str, Any] = json.loads(file.read_text())
@@ -117,7 +117,7 @@ def test_compound_frontiers_stand_over_the_heap(
     steps = {rows[f"frontier_successors@{d}"]["counters"]["iterations"] for d in ("cpu", "cuda")}
     assert len(steps) == 1
     assert not any(row["wrong_vertices"] for row in rows.values() if not row["unsafe"])
-    # A solve above the limit is its own sample; a file that holds the graph is left as it is.
+    # A solve above the limit is its only sample; a file that contains the graph is unchanged.
     again = document_of(script, monkeypatch, file, *given, "--slow", "60", "--resume")
     assert again["results"] == [result]
     only = ["--only", "crauser_fused@cuda", "--slow", "0"]
@@ -194,7 +194,7 @@ def test_results_measured_apart_are_joined(monkeypatch: pytest.MonkeyPatch, tmp_
     assert [(row["graph"], row["ms"]) for row in found["results"]] == [("a", 1), ("b", 8), ("c", 2)]
     assert found["results"][0]["cores"] == 7
     assert found["device"] == "here"
-    # A table compares rows, so those of another machine go.
+    # A table compares rows, so those of another machine are dropped.
     other = json.loads(files[2].read_text())
     for row in other["results"]:
         row["environment"]["gpu"] = {"name": "another GPU"}
@@ -214,7 +214,7 @@ def test_parts_measured_apart_are_joined() -> None:
 def test_the_scaling_curve_over_any_number_of_gpus(
     devices: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Every case on 1, 2, 4 (and 8) devices, answers compared and repeated."""
+    """Every case on 1, 2, 4 (and 8) devices, with answers compared and repeated."""
     script = load_program("benchmarks", "scale_gpus")
     monkeypatch.setattr(runtime.cupy().cuda.runtime, "getDeviceCount", lambda: devices)
     monkeypatch.setattr(script, "snap", lambda _: generate("kronecker", scale=5))

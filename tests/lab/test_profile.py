@@ -1,4 +1,4 @@
-"""Profiles of a run, sweeps over delta, and the commands that make and draw them."""
+"""Profiles of a run, sweeps over delta, and their commands."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_commands(tmp_path: Path) -> None:
 def test_queues_of_any_size_can_be_read_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A queue of a thousandth of the vertices was a line at the bottom of the picture."""
+    """Regression: a queue of a thousandth of the vertices was a line at the picture's bottom."""
     pytest.importorskip("matplotlib")
     import matplotlib.pyplot as plt
 

@@ -1,4 +1,4 @@
-"""The report of an experiment's folder: its structure, and what a real browser makes of it."""
+"""Report of an experiment's folder: its structure, and its behaviour in a real browser."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 class Tags(HTMLParser):
-    """All tags with their attributes, and that each is closed in order."""
+    """Parser that collects all tags with their attributes, and checks that each is closed."""
 
     VOID = ("meta", "link", "img", "br")
 
@@ -165,7 +165,7 @@ def test_a_picture_outside_of_the_folder_is_refused(folder: Path) -> None:
 def test_links_that_leave_the_folder_are_refused(
     folder: Path, tmp_path: Path, name: str, by_folder: bool
 ) -> None:
-    """Issue 43: pictures that were links were followed, and what they named was shown."""
+    """Regression: links to files outside the folder were followed, and shown."""
     outside = tmp_path / "private"
     outside.mkdir()
     (outside / name).write_bytes(b"a secret")
@@ -230,7 +230,7 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
 
 
 def test_in_a_browser(folder: Path, tmp_path: Path) -> None:
-    """Opened from disk: tables sort by real clicks, nothing is asked of a network."""
+    """Opened from disk: tables sort by real clicks, and nothing is requested from a network."""
     program = find_browser()
     if program is None:
         pytest.skip("no browser: apt-get install chromium, or name one in NEARFAR_BROWSER")

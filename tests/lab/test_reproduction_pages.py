@@ -1,4 +1,4 @@
-"""The pages of docs/reproduction with no, some and all results, and with results turned round."""
+"""Pages of docs/reproduction with no, some, all, and reversed results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIGURES = {
     "beyond": ["beyond"],
     "duan-2025": ["ratios"],
 }
-#: Experiments that are not measured on both devices.
+#: Experiments that are measured on one device only.
 DEVICES = {"duan-2025": ("cpu",)}
 Document = dict[str, Any]
 
@@ -39,7 +39,7 @@ def devices_of(name: str) -> tuple[str, ...]:
 
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of results that the pages read, with the other measurements as kept."""
+    """Provide a folder of results for the pages, with the other measurements as stored."""
     folder = tmp_path / "benchmarks" / "results"
     folder.mkdir(parents=True)
     monkeypatch.setattr(checkout, "ROOT", tmp_path)
@@ -55,7 +55,7 @@ def kept(name: str, device: str) -> Document:
 
 
 def page_of(name: str, folder: Path, *documents: Document) -> str:
-    """The page of an experiment from these documents alone."""
+    """Return the page of an experiment from these documents only."""
     for document in documents:
         label = f"{name}-{document['settings']['device']}"
         (folder / f"{label}.json").write_text(json.dumps(document))
@@ -63,7 +63,7 @@ def page_of(name: str, folder: Path, *documents: Document) -> str:
 
 
 def whole(document: Document, graphs: int | None = None) -> Document:
-    """All tasks of the scale: those that are missing get the result of one of their kind."""
+    """Return all tasks of the scale; missing ones get the result of one of their kind."""
     settings = Settings(**{**document["settings"], **({"graphs": graphs} if graphs else {})})
     tasks = {task["key"]: task for task in document["tasks"]}
     found = []
@@ -86,7 +86,7 @@ def whole(document: Document, graphs: int | None = None) -> Document:
 
 
 def add_martins_methods(result: dict[str, Any]) -> None:
-    """What Martin's graphs are measured with besides the methods of the others."""
+    """Add the further methods that are measured on Martin's graphs."""
     cases = result["cases"]
     for device in ("CPU", "GPU"):
         for method in ("Martin", "Crauser"):
@@ -171,7 +171,7 @@ def test_a_page_says_which_tasks_ran_on_which_gpu(results: Path) -> None:
     assert f"{told}; everything else on {name}." in text
     for task in document["tasks"]:
         task["environment"] = len(places) if task["what"].get("part") == "host" else 0
-    other["gpu"] = None  # where methods of the host were measured
+    other["gpu"] = None  # the machine that measured methods of the host
     beside = {**document, "environments": [*places, other]}
     last = places[-1]["gpu"]["name"]
     assert f"*{last}, driver" in page_of("ortega-arranz-2015", results, beside)
@@ -198,7 +198,7 @@ def test_the_papers_tables_in_full(results: Path) -> None:
 
 
 def times(document: Document, change: Callable[[dict[str, Any]], None]) -> Document:
-    """The same results with other times."""
+    """Return the same results with changed times."""
     turned = copy.deepcopy(document)
     for task in turned["tasks"]:
         if "cases" in task["result"]:
@@ -215,7 +215,7 @@ def scale(case: dict[str, Any], factor: float) -> None:
 
 
 def verdict_of(text: str, words: str) -> tuple[str, str]:
-    """The verdict under which the first list of a page has a statement, and its item."""
+    """Return the verdict of a statement in the page's first list, and its item."""
     before, _, rest = text.partition("### Statements of the paper")[2].partition(words)
     assert rest
     assert rest, f"no statement {words!r}"

@@ -1,4 +1,4 @@
-"""What benchmarks share: contenders in turns, files by parts, and a benchmark made of both."""
+"""Shared code of benchmarks: alternating contenders, files by parts, and both together."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def test_contenders_take_turns_and_answers_are_compared() -> None:
     samples = turns.take_turns(contenders, 2, lambda one, other: one == other)
     assert order == ["a", "b"] * 3
     assert {name: len(times) for name, times in samples.items()} == {"a": 2, "b": 2}
-    # The first round is the sample of whoever needs longer than the patience.
+    # The first round is the sample of a contender that exceeds the patience.
     assert len(turns.take_turns(contenders, 2, lambda one, other: True, 0.0)["a"]) == 1
-    with pytest.raises(SystemExit, match="b gave another answer"):
+    with pytest.raises(SystemExit, match="b gave a different answer"):
         turns.take_turns({"a": lambda: 1, "b": lambda: 2}, 1, lambda one, other: one == other)
     row = turns.line("what", "a", {"a": [2.0, 4.0], "b": [1.0, 2.0]}, graph="toy")
     assert row["median_seconds"] == {"a": 3.0, "b": 1.5}

@@ -1,4 +1,4 @@
-"""Graphs of the zoo of speed, a run that goes on where one was cut, its page and its picture."""
+"""Graphs of the speed zoo, resumed runs, and the page and picture."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_halves_families_weights_and_sizes() -> None:
 
 
 class Peer(PEERS["gap"]):  # type: ignore[name-defined, misc]
-    """Takes 3 ms, and with two threads hangs in every run but that of its first delta."""
+    """Peer that takes 3 ms, and with two threads hangs except with its first delta."""
 
     solved = 0
 
@@ -94,7 +94,7 @@ def test_a_run_goes_on_where_it_was_cut_and_its_page_is_drawn(
     engines = {(row["engine"], row["threads"]) for row in rows["maze"]["rows"]}
     assert engines == {("nearfar", 1), ("nearfar", 2), ("gap", 1)}
     document = run(monkeypatch, "--only", "path", *common[:-1], "2", "-o", file)
-    assert "path" in capsys.readouterr().out  # with other samples it is measured anew
+    assert "path" in capsys.readouterr().out  # with other samples it is measured again
 
     half = next(one for one in readings.zoo_halves(document) if one["half"] == "reported")
     assert (half["threads"], half["graphs"]) == (1, 1)

@@ -1,4 +1,4 @@
-"""Numbers of shortest paths and what follows from them, by definition and in integers."""
+"""Numbers of shortest paths and derived measures, by definition and in integers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["Dag", "ZeroCycle", "betweenness", "lightest"]
 
 
 class ZeroCycle(Exception):
-    """Paths have no number."""
+    """Error for a cycle of weight 0, with which the number of paths is infinite."""
 
 
 def lightest(graph: Graph) -> dict[tuple[int, int], tuple[Any, int]]:
-    """Weight and id of the lightest edge, the first of equals, between two different vertices."""
+    """Return weight and id of the lightest edge, the first of equals, per pair of vertices."""
     found: dict[tuple[int, int], tuple[Any, int]] = {}
     for e, (u, v) in enumerate(zip(graph.tails().tolist(), graph.indices.tolist(), strict=True)):
         w = graph.effective_weights[e]
@@ -63,14 +63,14 @@ class Dag:
             raise ZeroCycle
 
     def _between(self, u: int, v: int) -> int:
-        """Number of paths on tight edges from one vertex to another."""
+        """Return the number of paths on tight edges from one vertex to another."""
         return 1 if u == v else sum(self.between(w, v) for w in self.after[u])
 
 
 def betweenness(
     graph: Graph, sources: Any = None, targets: Any = None, limit: float = np.inf
 ) -> tuple[list[Fraction], list[Fraction]]:
-    """Of vertices without their ends, and of edges, unscaled; each direction of an edge apart."""
+    """Return unscaled values of vertices without ends, and of edges, per direction."""
     vertices = [Fraction(0)] * graph.n_vertices
     edges = [Fraction(0)] * graph.n_edges
     for s in range(graph.n_vertices) if sources is None else sources:

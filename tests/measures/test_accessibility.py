@@ -1,4 +1,4 @@
-"""Scores of accessibility, against sums over a table that is held in memory."""
+"""Scores of accessibility, compared with sums over a stored table."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_scores_are_sums_over_the_table(
     )  # fmt: skip
     assert np.allclose(scores, factors @ ratio)
     assert told[-1] == (80, 80)
-    # What people have adds up to the beds that somebody reaches.
+    # The scores of all people add up to the reached beds.
     assert (scores * homes["people"]).sum() == pytest.approx(clinics["beds"][reaching > 0].sum())
 
 
@@ -76,10 +76,13 @@ def test_arrays_and_counts() -> None:
     ("options", "text"),
     [
         ({}, "give limit, decay or both"),
-        ({"limit": 5, "supply": "seats"}, "supply is 'seats': there is no such column, but x, y"),
+        (
+            {"limit": 5, "supply": "seats"},
+            "supply is 'seats': there is no such column; there are x, y",
+        ),
         ({"limit": 5, "supply": [1, 2]}, "give one number for each of 9"),
         ({"limit": 5, "demand": [-1.0] * 40}, "demand is -1.0 in row 0"),
-        ({"limit": 5, "demand": ["a"] * 40}, "demand is not a number"),
+        ({"limit": 5, "demand": ["a"] * 40}, "demand holds something that is not a number"),
         ({"decay": "linear"}, "decay is 'linear': give None"),
         ({"decay": ("exponential", 0)}, "decay is"),
         ({"decay": ("table", [2, 1], [1, 1])}, "decay is"),

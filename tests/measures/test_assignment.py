@@ -1,4 +1,4 @@
-"""User equilibrium of traffic: known flows, closed forms, arguments that are refused."""
+"""User equilibrium of traffic: known flows, closed forms, refused arguments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def two_roads() -> nearfar.Graph:
 
 
 def braess() -> tuple[nearfar.Graph, Any]:
-    """Braess' network, in its order of edges, with the costs of 1968."""
+    """Return Braess' network, in its order of edges, with the costs of 1968."""
     graph = nearfar.Graph.from_edges([0, 0, 1, 1, 2], [1, 2, 2, 3, 3], np.ones(5))
     fixed, per_unit = np.array([0.0, 50, 10, 50, 0]), np.array([10.0, 1, 1, 1, 10])
     return graph, lambda flow: fixed + per_unit * flow
@@ -47,7 +47,7 @@ def test_known_flows_are_found(name: str, factors: dict[str, float], most: int) 
     assert len(found.history) <= most
     known, _ = read_flows(data_path(f"tntp/{name}_flow.tntp.xz"), town.graph)
     assert np.abs(found.flows - known).sum() / known.sum() < 4e-3
-    # The gap, computed anew from edge_loads.
+    # The gap, recomputed from edge_loads.
     fixed = sum(factor * town.links[key.removesuffix("_factor")] for key, factor in factors.items())
     costs = found.times + fixed
     best = edge_loads(town.searched.with_weights(costs), town.demand, zones=town.zones)
@@ -111,7 +111,7 @@ def test_power_zero_without_flow_neither_warns_nor_spoils_directions() -> None:
 
 @pytest.mark.data
 def test_links_of_power_zero_leave_the_directions_conjugate() -> None:
-    """An unused link of power 0 made every share of the last aim 0, and 275 rounds 1,208."""
+    """Regression: an unused link of power 0 made 275 iterations 1,208."""
     town = read_town("Anaheim")
     m = town.graph.n_edges
     power = town.links["power"].copy()
@@ -179,7 +179,7 @@ def braess_trip() -> tuple[Any, Any, Any]:
         ({"costs": lambda flow: flow[:1]}, r"the time of a link has shape \(1,\)"),
         ({"costs": lambda flow: flow - 1}, "the time of a link is -1.0 at edge 0"),
         ({"fixed": [1.0, -1.0]}, "fixed is -1.0 at edge 1"),
-        ({"toll_factor": 1.0}, "toll_factor is for what read_traffic gives"),
+        ({"toll_factor": 1.0}, "toll_factor is for graphs from read_traffic"),
         ({"demand": {"t": UserClass([(0, 1, 2)], equivalents=0)}}, "equivalents of class 't' is 0"),
         ({"start": {"cars": [0.0, 0.0]}}, "start has flows of"),
         ({"start": [1.0]}, r"start has shape \(1,\)"),
@@ -192,7 +192,7 @@ def test_refused(change: dict[str, Any], says: str) -> None:
 
 
 def test_refused_costs() -> None:
-    with pytest.raises(OptionError, match="the time of edge 0 falls when its flow grows"):
+    with pytest.raises(OptionError, match="the time of edge 0 falls as its flow grows"):
         LinkCosts(lambda flow: 50.0 - flow).slopes(np.ones(2))
     with pytest.raises(OptionError, match="capacity is 0 at edge 1"):
         Bpr([1.0, 1.0], [1.0, 0.0])

@@ -1,4 +1,4 @@
-"""Betweenness: against its definition in integers, and against NetworkX."""
+"""Betweenness, compared with its definition in integers and with NetworkX."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.zoo import ZOO, as_dtype
 
 nx = pytest.importorskip("networkx")
 
-#: NetworkX and the definition take seconds for these; the sums below see them.
+#: Graphs on which NetworkX and the definition take seconds; tested by sums only.
 LARGE = ("path", "star", "grid", "wide_weights", "skewed")
 
 
@@ -101,7 +101,7 @@ def test_some_sources_some_targets_and_a_limit_by_definition(graph: Graph) -> No
 @pytest.mark.parametrize("name", ["path", "ring", "star", "grid", "skewed", "disconnected"])
 @pytest.mark.parametrize("dtype", ["int32", "unweighted"])
 def test_sums_that_must_hold(name: str, dtype: str) -> None:
-    """Inner vertices of all pairs, and edges of all pairs, where paths have as many edges."""
+    """Inner vertices of all pairs, and edges of all pairs, on graphs whose paths are known."""
     graph = as_dtype(ZOO[name](), dtype)
     if graph.has_zero_weight:
         graph = Graph.from_csr(
@@ -154,7 +154,7 @@ def ladder(diamonds: int, weight: int | None = None) -> Graph:
 
 @pytest.mark.parametrize("weight", [None, 3])
 def test_a_ladder_of_two_thousand_diamonds(weight: int | None) -> None:
-    """2**2000 paths lead from end to end, which is beyond a float."""
+    """There are 2**2000 paths from end to end, which exceeds a float."""
     k = 2000
     graph = ladder(k, weight)
     n = graph.n_vertices
@@ -186,7 +186,7 @@ def test_zero_weights_and_their_cycles() -> None:
     assert set(cycle) == set("bcd")
     follows = {"b": "c", "c": "d", "d": "b"}
     assert all(follows[u] == v for u, v in itertools.pairwise([*cycle, cycle[0]]))
-    # What no source reaches within the limit is not in the way.
+    # Vertices beyond the limit do not matter.
     assert betweenness(graph, sources=["a"], limit=0.5).tolist() == [0, 0, 0, 0]
     back_and_forth = Graph.from_edges([0, 1], [1, 2], [0, 3], directed=False)
     with pytest.raises(ZeroCycleError, match="2 vertices"):
@@ -195,7 +195,7 @@ def test_zero_weights_and_their_cycles() -> None:
 
 def test_weights_that_a_sum_swallows_are_zeros() -> None:
     graph = Graph.from_edges([0, 1, 2, 1], [1, 2, 3, 3], [1e20, 1.0, 1.0, 1.0])
-    # 1e20 + 1 == 1e20: from 0 there are two ways from 1 to 3.
+    # 1e20 + 1 == 1e20: from 0 there are two paths from 1 to 3.
     got = betweenness(graph, sources=[0], normalized=False)
     assert got.tolist() == [0, 2, 0.5, 0]
     turned = Graph.from_edges([0, 3, 2, 3], [3, 2, 1, 1], [1e20, 1.0, 1.0, 1.0])
@@ -229,7 +229,7 @@ def test_samples_are_scaled_as_networkx_scales(directed: bool, samples: int) -> 
     graph = Graph.from_networkx(other)
 
     class Drawn:
-        """A random generator that draws what nearfar drew."""
+        """Random generator that returns nearfar's draw."""
 
         def sample(self, vertices: list[int], k: int) -> list[int]:
             drawn = sampled_sources(len(vertices), k, 7)

@@ -1,4 +1,4 @@
-"""Betweenness and numbers of paths on the emulated device: the same numbers as on the CPU."""
+"""Betweenness and numbers of paths on the emulated device: the CPU's numbers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_some_sources_some_targets_a_limit_and_ends(graph: Graph) -> None:
 
 @pytest.mark.parametrize("dtype", ["int32", "unweighted"])
 def test_rows_of_all_lengths(dtype: str) -> None:
-    """From none to hundreds of entries, walked by a lane, a group of lanes and a warp."""
+    """From no to hundreds of entries, processed by a lane, a group of lanes and a warp."""
     n = 150
     pairs = [(u, v) for u in range(n) for v in range(max(0, u - u % 80), u)]
     pairs += [(0, v) for v in range(n, n + 40)]
@@ -84,7 +84,7 @@ def test_rows_of_all_lengths(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int32", "unweighted"])
 def test_trees_that_hang_on_the_graph(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folded onto their roots; components that are trees, sources and targets inside them."""
+    """Trees folded onto their roots; components that are trees; sources and targets in trees."""
     monkeypatch.setattr(device_shares, "_WORTH_FOLDING", 1)
     rng = np.random.default_rng(4)
     ring = [(v, (v + 1) % 12) for v in range(12)]
@@ -108,7 +108,7 @@ def test_trees_that_hang_on_the_graph(dtype: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_arrays_live_until_the_launch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A struct holds addresses, not arrays: memory that is freed too early is given out again."""
+    """A struct contains addresses, so its arrays must exist until the launch."""
     monkeypatch.setattr(device_shares, "_WORTH_FOLDING", 1)
     held: list[Any] = []
     fill, launch = device_shares.filled, Kernel.__call__
@@ -188,7 +188,7 @@ def test_runs_repeat_and_launches_join(dtype: str, monkeypatch: pytest.MonkeyPat
     first = betweenness(graph, device="cuda")
     for _ in range(2):
         assert (betweenness(graph, device="cuda") == first).all()
-    # The same blocks add the same sources in the same order, in as many launches as it takes.
+    # The same blocks add the same sources in the same order, for any number of launches.
     monkeypatch.setattr(device_shares, "_EDGES_PER_LAUNCH", 1)
     assert (betweenness(graph, device="cuda") == first).all()
 
@@ -243,7 +243,7 @@ def test_sums_beyond_32_bits_are_repeated_in_64() -> None:
             lambda floats=floats: betweenness(floats, normalized=False, device="cuda"),
             lambda floats=floats: path_counts(floats, 0, device="cuda").values(),
         ):
-            run()  # in fixed point: no distance is asked for
+            run()  # in fixed point: no distance is requested
 
 
 def test_rows_in_other_orders() -> None:
@@ -285,14 +285,14 @@ def test_small_graphs() -> None:
 
 def test_memory_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = ZOO["grid"]()
-    betweenness(graph, device="cuda", sources=[0])  # the graph is there
+    betweenness(graph, device="cuda", sources=[0])  # the graph is on the device
     monkeypatch.setattr(runtime, "memory", lambda: (1000, 1 << 32))
     for solved in (graph, graph.without_weights()):
         with pytest.raises(OutOfMemoryError, match="device='cpu'"):
             betweenness(solved, device="cuda")
     want = betweenness(graph, device="cpu")
     monkeypatch.setattr("nearfar.measures.simple._WORTH_A_DEVICE", 1)
-    assert (betweenness(graph) == want).all()  # auto goes on with the CPU
+    assert (betweenness(graph) == want).all()  # auto continues on the CPU
     monkeypatch.setattr("nearfar.measures.simple.LARGEST_ON_DEVICE", 100)
     monkeypatch.setattr(device_shares, "LARGEST_ON_DEVICE", 100)
     assert (betweenness(graph) == want).all()

@@ -1,4 +1,4 @@
-"""Aggregates within a limit, against sums over rows of distances."""
+"""Aggregates within a limit, compared with sums over rows of distances."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nearfar.cli.main import main
 
 
 def drawn(seed: int, dtype: str = "float64") -> Graph:
-    """A random graph with self-loops, parallel edges, dead ends and edges of weight 0."""
+    """Return a random graph with self-loops, parallel edges, dead ends and edges of weight 0."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 120))
     m = int(rng.integers(0, 500))

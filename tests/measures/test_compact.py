@@ -1,4 +1,4 @@
-"""Betweenness where dead ends are folded away and vertices without a way on are kept apart."""
+"""Betweenness with folded dead ends and separate vertices without out-edges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.zoo import as_dtype
 
 @st.composite
 def with_trees(draw: Any) -> Graph:
-    """A small core, several components of it, and trees on its vertices; weights per direction."""
+    """Draw a small core of several components with trees; weights per direction."""
     core = draw(st.integers(1, 5))
     n = core + draw(st.integers(0, 7))
     pairs = {(u, v) for u in range(core) for v in range(u) if draw(st.booleans())}
@@ -37,7 +37,7 @@ def with_trees(draw: Any) -> Graph:
 
 @st.composite
 def with_sinks(draw: Any) -> Graph:
-    """Directed, most vertices without a way on."""
+    """Draw a directed graph in which most vertices have no out-edges."""
     n = draw(st.integers(2, 10))
     inner = draw(st.integers(1, max(1, n // 2)))
     ends = st.tuples(st.integers(0, inner - 1), st.integers(0, n - 1))
@@ -78,7 +78,7 @@ def test_a_tree_is_products_of_numbers_of_vertices() -> None:
     size = np.ones(n)
     for v in range(n - 1, 0, -1):
         size[before[v - 1]] += size[v]
-    want = (n - size) * (size - 1)  # from below to elsewhere; from below to below:
+    want = (n - size) * (size - 1)  # paths from a branch to the rest; between branches:
     branches = np.zeros(n)
     np.add.at(branches, before, size[1:] ** 2)
     want += ((size - 1) ** 2 - branches) / 2
@@ -92,13 +92,13 @@ def test_a_zero_cycle_in_a_dead_end_is_found() -> None:
 
 
 def test_dead_ends_beyond_32_bits() -> None:
-    """Distances within the core fit; those from dead end to dead end do not."""
+    """Distances within the core fit 32 bits; those between dead ends do not."""
     far = 2**30
     weights = np.array([1, 1, 1, far, far], dtype=np.int32)
     graph = both_ways([0, 1, 2, 0, 1], [1, 2, 0, 3, 4], weights)
     assert betweenness(graph, normalized=False).tolist() == [6, 6, 0, 0, 0]
     parallel = both_ways([0, 1, 2, 0], [1, 2, 0, 3], np.array([1, 1, 2, far * 2 - 3], np.int32))
-    # 0 to 2 has two ways of length 2, also for 3, where the sum is 2**31 - 1.
+    # 0 to 2 has two paths of length 2, also for 3, where the sum is 2**31 - 1.
     assert betweenness(parallel, normalized=False).tolist() == [4, 2, 0, 0]
 
 
@@ -121,7 +121,7 @@ def test_ties_of_floats_do_not_depend_on_the_order_of_additions() -> None:
 
 @pytest.mark.parametrize("weight", [None, 3])
 def test_too_many_paths_for_a_float_beside_dead_ends(weight: int | None) -> None:
-    """Of two dead ends on the first joint and one on the last, 1,100 diamonds apart."""
+    """Two dead ends on the first joint and one on the last, 1,100 diamonds away."""
     k = 1100
     starts = 3 * np.arange(k)
     tails = np.concatenate([starts, starts, starts + 1, starts + 2, [3 * k], [0], [0]])

@@ -1,4 +1,4 @@
-"""The figures of a graph: against counts by hand, and against NetworkX."""
+"""Figures of a graph, compared with counts by hand and with NetworkX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closeness, harmonic centrality, eccentricity and what follows, against NetworkX."""
+"""Closeness, harmonic centrality, eccentricity and related measures, compared with NetworkX."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_negative_weights() -> None:
     assert measures.average_length(graph) == matrix.sum() / 6
     refused = (*(measures.diameter, measures.radius, measures.center, measures.periphery),)
     refused += (measures.closeness, measures.harmonic, measures.efficiency)
-    for function in refused:  # of the last three, reciprocals of negative distances
+    for function in refused:  # the last three would take reciprocals of negative distances
         with pytest.raises(NegativeWeightError, match="edge 2"):
             function(graph)
 

@@ -1,4 +1,4 @@
-"""Unweighted betweenness from eight sources at once, which graphs of small diameter take."""
+"""Unweighted betweenness from eight sources together, for graphs of small diameter."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_by_definition(n: int, share: float, directed: bool, seed: int, some: in
 @pytest.mark.parametrize("edges", [False, True])
 @pytest.mark.parametrize("directed", [False, True])
 def test_sources_of_many_batches_add_up_one_by_one(directed: bool, edges: bool) -> None:
-    """One source has no lanes: a search of its own finds what passes from it."""
+    """A single source uses no lanes, so it is an independent search."""
     graph = of_small_diameter(300, 900, directed, 3)
     sources = np.random.default_rng(4).permutation(300)[:203]
     want = sum(betweenness(graph, [s], normalized=False, edges=edges) for s in sources)
@@ -74,7 +74,7 @@ def test_instruction_sets_make_no_difference() -> None:
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_too_many_paths_for_a_float_in_a_graph_of_mostly_small_diameter(directed: bool) -> None:
-    """A ladder of 1,100 diamonds, and behind it 12,000 ways from a hub to one vertex."""
+    """A ladder of 1,100 diamonds, followed by 12,000 paths from a hub to one vertex."""
     k, wide = 1100, 12_000
     starts = 3 * np.arange(k)
     hub = 3 * k

@@ -96,7 +96,7 @@ def test_progress(measure: str) -> None:
 
 
 def test_stats_are_those_of_the_last_call() -> None:
-    """Counters of an earlier call stayed where the later one had none."""
+    """Regression: counters of an earlier call remained if the later one had none."""
     graph = nearfar.generate("road_like", vertices=500, seed=1)
     stats: dict[str, Any] = {}
     nearfar.sssp(graph, 1, method="delta_stepping", stats=stats)

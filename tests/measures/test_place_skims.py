@@ -1,4 +1,4 @@
-"""Totals along paths between places, against routes one by one."""
+"""Totals along paths between places, compared with single routes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def country() -> tuple[nearfar.Graph, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(1)
     xy = np.asarray(g.coordinates)
     places = xy[rng.integers(0, len(xy), 14)] + rng.normal(0, 40, (14, 2))
-    return g, places[:8], places[6:]  # two are origin and destination
+    return g, places[:8], places[6:]  # two are both origin and destination
 
 
 @pytest.mark.parametrize("prepare", [False, True])

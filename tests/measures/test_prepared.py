@@ -84,10 +84,10 @@ def test_cycles_of_weight_zero_are_named() -> None:
 
 
 def test_searches_that_share_their_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few hops from anywhere to anywhere: rows come many at a time, and are the same."""
+    """A graph of small diameter: rows are computed together, with the same results."""
     rng = np.random.default_rng(8)
     tails, heads = rng.integers(0, 2000, (2, 9000))
-    heads[4000:] += 1000  # a third has no way on
+    heads[4000:] += 1000  # a third has no out-edges
     weights = rng.integers(1, 90, 9000, dtype=np.int32)
     graph = Graph.from_edges(tails, heads, weights, n_vertices=3000)
     rows = many_rows(graph, 500, 1)

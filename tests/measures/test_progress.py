@@ -1,4 +1,4 @@
-"""``progress`` of the measures: it ends at the whole, never falls, and changes no value."""
+"""``progress`` of the measures: it reaches the total, never decreases, and changes no value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All shortest paths from one source: their graph, their numbers, and each of them."""
+"""All shortest paths from one source: their graph, their numbers, and each path."""
 
 from __future__ import annotations
 

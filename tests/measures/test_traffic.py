@@ -1,4 +1,4 @@
-"""Loads of edges and skims, against the paths of single searches."""
+"""Loads of edges and skims, compared with the paths of single searches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.zoo import ZOO, as_dtype
 
 
 def walked(graph: Any, demand: list[tuple[int, int, Any]], m: int) -> np.ndarray:
-    """Loads by walking the path of each pair."""
+    """Return loads by following the path of each pair."""
     loads = np.zeros(m)
     for s, t, q in demand:
         paths = nearfar.sssp(graph, s)

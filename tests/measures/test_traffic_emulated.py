@@ -1,4 +1,4 @@
-"""Loads of edges on the emulated device: the same as on the CPU."""
+"""Loads of edges on the emulated device: the CPU's numbers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_parts_of_the_sources_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_floats_are_added_exactly_and_rounded_once() -> None:
-    """Sums in which an order of their parts would show."""
+    """Sums for which any order of additions would give other bits."""
     n = 60
     path = Graph.from_edges(range(n - 1), range(1, n))
     rng = np.random.default_rng(1)
@@ -127,4 +127,4 @@ def test_memory_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OutOfMemoryError, match="device='cpu'"):
         edge_loads(graph, [(0, 1, 1)], device="cuda")
     monkeypatch.setattr("nearfar.measures.simple._WORTH_A_DEVICE", 1)
-    assert edge_loads(graph, [(0, 1, 1)]).carried == 1  # auto goes on with the CPU
+    assert edge_loads(graph, [(0, 1, 1)]).carried == 1  # auto continues on the CPU

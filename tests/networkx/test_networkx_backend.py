@@ -1,4 +1,4 @@
-"""The NetworkX backend: registered, equal to NetworkX, honest about what it leaves alone."""
+"""NetworkX backend: registered, equal to NetworkX, and correct about what it does not serve."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ SOURCE_TARGET = {
 
 
 def original(name: str) -> Any:
-    """NetworkX's own function, whatever backend is configured."""
+    """Return NetworkX's own function, regardless of the configured backend."""
     return nx.utils.backends._registered_algorithms[name].orig_func
 
 
 def ours(name: str, graph: Any, *args: Any, weight: Any = "weight", **kwargs: Any) -> Any:
-    """The backend's function on a graph converted now."""
+    """Return the backend's function on a newly converted graph."""
     parameters = inspect.signature(backend.FUNCTIONS[name]).parameters
     for key in ("weight", "distance"):
         if key in parameters:
@@ -276,7 +276,7 @@ def test_can_run_and_should_run_give_reasons() -> None:
 
 
 def test_edges_of_a_large_graph_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NetworkX counts them one vertex at a time, which takes longer than a search."""
+    """NetworkX counts edges in a Python loop, which takes longer than a search."""
     large = nx.path_graph(5000)
     monkeypatch.setattr(large, "number_of_edges", lambda: pytest.fail("edges were counted"))
     assert backend.should_run("dijkstra_path", (large, 0, 1), {}) is True
@@ -437,7 +437,7 @@ def test_paths_are_a_dict_for_json_and_pickle() -> None:
 def test_measures_of_what_lies_between(kind: type, weight: Any) -> None:
     graph = make(kind, 6, n=24)
     for *_, data in graph.edges(data=True):
-        data["weight"] += 1  # no zeros, which are tested below
+        data["weight"] += 1  # zeros are tested below
     some, others = list(graph)[:5], list(graph)[3:14]
     calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
     for normalized in (False, True):

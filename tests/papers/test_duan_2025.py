@@ -1,4 +1,4 @@
-"""BMSSP: every k and t, ties, the graph of constant degree, and its operation counts."""
+"""BMSSP: all k and t, ties, the graph of constant degree, and operation counts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_random_graphs_with_many_ties() -> None:
 
 
 def test_weights_that_rounding_absorbs() -> None:
-    """Over 24 decades a vertex may come nearer, in more hops, and its neighbours no nearer."""
+    """Over 24 decades a vertex may come nearer, in more hops, but its neighbours not."""
     rng = np.random.default_rng(0)
     k, n = 30, 179
     tails, heads = np.divmod(np.arange(k * k), k)

@@ -1,8 +1,8 @@
-"""Run NetworkX's own tests with every call that nearfar implements going through nearfar.
+"""Run NetworkX's own tests with every call that nearfar implements dispatched to nearfar.
 
-A green run proves nothing by itself: a backend that registers no function passes too. So calls
-that the backend really answered are counted, and a function that was never called is an error. A
-test that fails on purpose stands in DEVIATIONS with its reason.
+Passing is not sufficient: a backend that registers no function passes as well. Therefore calls that
+the backend answered are counted, and a function that was never called is an error. A test that
+fails on purpose is in DEVIATIONS with its reason.
 
 Usage: python -m tests.peers.networkx_suite [--all]
 """
@@ -23,7 +23,7 @@ import nearfar
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Test name -> why nearfar answers otherwise.
+#: Test name -> reason why nearfar answers differently.
 _CYCLE = "the same cycle, begun at another vertex: NetworkX leaves open where it begins"
 DEVIATIONS = {
     "test_weighted.py::TestBellmanFordAndGoldbergRadzik::test_find_negative_cycle_longer_cycle": (
@@ -43,7 +43,7 @@ DEVIATIONS_ELSEWHERE = {
     )
 }
 
-#: The modules whose tests reach what nearfar implements.
+#: Modules with tests of functions that nearfar implements.
 MODULES = (
     "networkx.algorithms.shortest_paths",
     "networkx.algorithms.tests.test_distance_measures",
@@ -58,11 +58,11 @@ MODULES = (
     ),
 )
 
-#: One test tries 500 random graphs with a hundred calls each, most of the suite's time: this leaves
-#: one seed of ten.
+#: One test tries 500 random graphs with a hundred calls each, which is most of the suite's time:
+#: this selects one seed in ten.
 ONE_SEED = ("-k", "not test_use_bounds_on_off_consistency or -1]")
 
-#: What runs inside pytest: counts the calls that nearfar answered.
+#: Plugin of pytest that counts the calls that nearfar answered.
 PLUGIN = """
 import functools, inspect, json, os
 from collections import Counter
@@ -96,7 +96,7 @@ def pytest_sessionfinish(session):
 
 @dataclass
 class Outcome:
-    """What happened: tests passed and failed, calls answered per function."""
+    """Outcome of a run: tests passed and failed, calls answered per function."""
 
     passed: int
     failed: list[str]
@@ -107,18 +107,18 @@ class Outcome:
 
     @property
     def unexpected(self) -> list[str]:
-        """Tests that failed without a reason on the list."""
+        """Return failed tests that are not on the list."""
         return [name for name in self.failed if name.split("/")[-1] not in self.deviations]
 
     @property
     def stale(self) -> list[str]:
-        """Entries of the list that pass, or do not exist."""
+        """Return entries of the list that pass, or do not exist."""
         short = {name.split("/")[-1] for name in self.failed}
         return [name for name in self.deviations if name not in short]
 
     @property
     def never_called(self) -> list[str]:
-        """Functions that no test reached through the backend."""
+        """Return functions that no test called through the backend."""
         return [name for name in self.functions if not self.answered.get(name)]
 
 
@@ -137,7 +137,7 @@ def metadata(folder: Path) -> None:
 
 
 def environment(folder: Path, **settings: str) -> dict[str, str]:
-    """Environment of a process that sees the package of this folder as installed."""
+    """Return the environment of a process that sees the package of this folder as installed."""
     metadata(folder)
     paths = [str(ROOT / "src"), str(folder), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **settings}
@@ -146,7 +146,7 @@ def environment(folder: Path, **settings: str) -> dict[str, str]:
 def run(
     modules: tuple[str, ...] = MODULES, timeout: float = 3600, select: tuple[str, ...] = ()
 ) -> Outcome:
-    """Run NetworkX's tests, or those that arguments of pytest select; say what happened."""
+    """Run NetworkX's tests, or those that arguments of pytest select; return the outcome."""
     from _nx_nearfar import FUNCTIONS
 
     with tempfile.TemporaryDirectory() as name:
@@ -188,7 +188,7 @@ def run(
 
 
 def main() -> int:
-    """Print the counts; 1 if anything was not as listed."""
+    """Print the counts; return 1 if anything differs from the list."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--all", action="store_true", help="the complete suite: many minutes")
     parser.add_argument("--verbose", action="store_true", help="print pytest's output")

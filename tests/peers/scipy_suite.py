@@ -1,8 +1,8 @@
 """Run SciPy's own tests of its shortest paths against nearfar.csgraph.
 
-The test file is taken from the installed SciPy, one import in it is replaced, and pytest runs it.
-A test that nearfar fails on purpose stands in DEVIATIONS with its reason; one that stands there
-and passes is an error too, so that the list stays true.
+The test file of the installed SciPy is run by pytest after replacing one import. A test that
+nearfar fails on purpose is in DEVIATIONS with its reason; an entry that passes is an error as well,
+so that the list stays correct.
 
 Usage: python -m tests.peers.scipy_suite
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-#: Test name -> why nearfar answers otherwise.
+#: Test name -> reason why nearfar answers differently.
 DEVIATIONS = {
     "test_predecessors": (
         "vertex 4 reaches vertex 1 at distance 4 by an edge and by way of vertex 3; SciPy names "
@@ -31,14 +31,14 @@ IMPORT = re.compile(r"^from scipy\.sparse\.csgraph import", re.MULTILINE)
 
 @dataclass
 class Outcome:
-    """What happened to each test."""
+    """Outcome of each test."""
 
     passed: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     other: list[str] = field(default_factory=list)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Pytest's hook."""
+        """Record a report; called by pytest."""
         name = report.nodeid.split("::", 1)[-1]
         if report.failed:
             self.failed.append(name)
@@ -49,22 +49,22 @@ class Outcome:
 
     @property
     def unexpected(self) -> list[str]:
-        """Tests that failed without a reason on the list."""
+        """Return failed tests that are not on the list."""
         return [name for name in self.failed if name not in DEVIATIONS]
 
     @property
     def stale(self) -> list[str]:
-        """Entries of the list that pass, or do not exist."""
+        """Return entries of the list that pass, or do not exist."""
         return [name for name in DEVIATIONS if name not in self.failed]
 
 
 def swapped_source() -> str:
-    """SciPy's test file, importing from nearfar.csgraph.
+    """Return SciPy's test file with its import replaced by nearfar.csgraph.
 
     Raises
     ------
     RuntimeError
-        If the import is not there exactly once, so that nothing is tested by mistake.
+        If the import does not occur exactly once, so that SciPy would be tested by mistake.
     """
     found = importlib.util.find_spec("scipy.sparse.csgraph.tests.test_shortest_path")
     if found is None or found.origin is None:
@@ -76,7 +76,7 @@ def swapped_source() -> str:
 
 
 def run() -> Outcome:
-    """Run the file and say what happened."""
+    """Run the file and return the outcome."""
     outcome = Outcome()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "test_shortest_path.py"
@@ -96,7 +96,7 @@ def run() -> Outcome:
 
 
 def main() -> int:
-    """Print the counts; 1 if anything was not as listed."""
+    """Print the counts; return 1 if anything differs from the list."""
     outcome = run()
     print(f"{len(outcome.passed)} passed, {len(outcome.failed)} failed, {len(outcome.other)} other")
     for name, reason in DEVIATIONS.items():

@@ -1,4 +1,4 @@
-"""Distances in exact rational arithmetic, and how far answers in fixed point may be from them."""
+"""Distances in exact rational arithmetic, and the error bound of answers in fixed point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["assert_within_bound", "exact_rows"]
 
 
 def exact_rows(graph: Graph) -> list[list[Fraction | None]]:
-    """Distances between all vertices of a graph without negative weights; None for no path."""
+    """Return distances between all vertices for non-negative weights; None for no path."""
     weights = [Fraction(float(w)) for w in graph.effective_weights]
     starts, heads = graph.indptr.tolist(), graph.indices.tolist()
     rows = []
@@ -34,7 +34,7 @@ def exact_rows(graph: Graph) -> list[list[Fraction | None]]:
 
 
 def assert_within_bound(prepared: Prepared, found: Any, exact: list[Fraction | None]) -> None:
-    """As :mod:`nearfar.prepared.metric.fixed_point` proves it, and correctly rounded if exact."""
+    """Check the bound of :mod:`nearfar.prepared.metric.fixed_point`, and exact answers exactly."""
     fixed = prepared.fixed
     assert fixed is not None
     step = Fraction(2) ** fixed.exponent

@@ -1,6 +1,6 @@
-"""Every form of query on small graphs, without solvers: run under sanitizers.
+"""Every form of query on small graphs, without solvers, for runs under sanitizers.
 
-``python sanitized_queries.py`` prints how many answers were compared with a table made by NumPy.
+``python sanitized_queries.py`` prints the number of answers compared with a table made by NumPy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nearfar.prepared.prepare import prepare
 
 
 def mesh(side: int, dtype: str, directed: bool, rng: np.random.Generator) -> Graph:
-    """A grid with a few gaps, so that there are several components."""
+    """Return a grid with a few gaps, so that there are several components."""
     vertex = np.arange(side * side).reshape(side, side)
     tails = np.concatenate([vertex[:, :-1].ravel(), vertex[:-1].ravel()])
     heads = np.concatenate([vertex[:, 1:].ravel(), vertex[1:].ravel()])
@@ -30,7 +30,7 @@ def mesh(side: int, dtype: str, directed: bool, rng: np.random.Generator) -> Gra
 
 
 def table(graph: Graph) -> np.ndarray:
-    """All distances, by Floyd and Warshall."""
+    """Return all distances by the Floyd-Warshall algorithm."""
     n = graph.n_vertices
     far = np.full((n, n), np.inf)
     np.minimum.at(far, (graph.tails(), graph.indices), graph.effective_weights.astype(np.float64))
@@ -41,9 +41,9 @@ def table(graph: Graph) -> np.ndarray:
 
 
 def compare(graph: Graph, threads: int) -> int:
-    """Ask for everything; how many answers there were."""
+    """Run every query and compare it; return the number of answers."""
     want, n = table(graph), graph.n_vertices
-    # Orders from a package would be foreign code under the sanitizer.
+    # An order from another package would run foreign code under the sanitizer.
     order = np.argsort(np.diff(structure_of(graph).first), kind="stable").astype(np.int32)
     count = 0
 
@@ -82,7 +82,7 @@ def compare(graph: Graph, threads: int) -> int:
 
 
 def main() -> int:
-    """All kinds of weights, both kinds of metric, one worker and several."""
+    """Run all kinds of weights, both kinds of metric, one worker and several."""
     rng = np.random.default_rng(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
     count = 0
     for dtype in ("int32", "int64", "float32", "float64"):

@@ -1,4 +1,4 @@
-"""`nearfar prepare`, and prepared graphs where a command reads a graph."""
+"""`nearfar prepare`, and prepared graphs as input of other commands."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_refusal_speaks_of_the_flag(tmp_path: Path) -> None:
     nearfar.write(random, tmp_path / "random.nfg")
     told = fail(Exit.BAD_INPUT, "prepare", str(tmp_path / "random.nfg"), "-o", "x.nfp")
     assert told.count("force") == 1
-    assert "; --force prepares it all the same" in told
+    assert "; --force prepares it anyway" in told
 
 
 def test_a_dry_run_says_whether_it_would_be_refused(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_dry_run_says_whether_it_would_be_refused(tmp_path: Path) -> None:
     nearfar.write(random, file)
     told = json.loads(succeed("prepare", file, "--dry-run", "--json"))
     assert told["worth_preparing"] is False
-    assert "; --force prepares it all the same" in told["refused"]
+    assert "; --force prepares it anyway" in told["refused"]
     assert json.loads(succeed("prepare", file, "--dry-run", "--force", "--json"))["refused"] is None
     small = ("prepare", file, "--force", "--memory", "1M")
     text = succeed(*small, "--dry-run")
@@ -99,7 +99,9 @@ def test_other_weights_for_a_prepared_file(files: tuple[str, str], tmp_path: Pat
     assert nearfar.sssp(found, 1).distances.tolist() == truth.distances.tolist()
     assert "keeps the order" in fail(Exit.USAGE, *words, "--seed", "3")
     assert "leave out --memory" in fail(Exit.USAGE, *words, "--memory", "1G")
-    assert "is none, prepare it" in fail(Exit.USAGE, "prepare", files[0], *words[2:])
+    assert "--reweight is for a prepared graph: prepare" in fail(
+        Exit.USAGE, "prepare", files[0], *words[2:]
+    )
     np.save(other, graph.weights[1:])
     assert "weights has shape" in fail(Exit.BAD_INPUT, *words)
 

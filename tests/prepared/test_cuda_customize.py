@@ -1,4 +1,4 @@
-"""Customization on the emulated device: the numbers of the CPU's, and what is asked afterwards."""
+"""Customization on the emulated device: the CPU's numbers, and later downloads."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
 def there(array: np.ndarray) -> Any:
-    """The array on the device."""
+    """Return the array on the device."""
     return runtime.cupy().asarray(array)
 
 
 def same_metric(found: Prepared, wanted: Prepared) -> None:
-    """The same weights of arcs, and the same arcs left for queries."""
+    """Check that weights of arcs are equal, and that the same arcs are kept for queries."""
     assert isinstance(found.metric, DeviceMetric)
     assert found.metric.sides == wanted.metric.sides
     np.testing.assert_array_equal(found.metric.weights, wanted.metric.weights)
@@ -65,7 +65,7 @@ def test_the_weights_of_the_cpu(dtype, kind, perfect):
 @pytest.mark.parametrize("crowded", [0, 3, 10**9])
 @pytest.mark.parametrize("rest", [0, 2, 5, 10**9])
 def test_without_memory_for_third_sides(crowded, rest, monkeypatch):
-    """They are found each time; an arc is for some lanes or all, a level for some blocks or all."""
+    """Third sides are searched each time; lanes per arc and blocks per level vary."""
     monkeypatch.setattr(device_arcs, "_ROOM", 2**40)
 
     def cuts(sizes, metrics):
@@ -102,7 +102,7 @@ def test_random_graphs_and_negative_integers(dtype):
 
 
 def grid() -> Prepared:
-    """A prepared grid."""
+    """Return a prepared grid."""
     return nearfar.prepare(generate("grid", rows=9, columns=9), force=True)
 
 
@@ -134,7 +134,7 @@ def test_later_weights_share_the_cells():
         np.testing.assert_array_equal(found.distances_of_pairs(pairs, device="cuda"), wanted)
         labels = found.label(device="cuda")
         np.testing.assert_array_equal(labels.distances_of_pairs(pairs), wanted)
-    assert len(found.metric.structure.layouts) == 2  # tiles, and what is above the cells
+    assert len(found.metric.structure.layouts) == 2  # tiles, and the labels above the cells
 
 
 def test_what_the_host_does_with_it(tmp_path):

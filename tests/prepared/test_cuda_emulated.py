@@ -1,4 +1,4 @@
-"""Sweeps over cells on the emulated device: their logic, not speed or order."""
+"""Sweeps over cells on the emulated device: logic, not speed or order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SHAPES = {
 
 
 def grid(dtype: Any, rows: int = 12, columns: int = 15) -> Graph:
-    """A grid with other weights in each direction."""
+    """Return a grid with different weights in each direction."""
     graph = generate("grid", rows=rows, columns=columns)
     rng = np.random.default_rng(1)
     weights = rng.integers(0, 50, graph.n_edges).astype(dtype)
@@ -53,7 +53,7 @@ def grid(dtype: Any, rows: int = 12, columns: int = 15) -> Graph:
 
 
 def ready(dtype: Any, columns: int = 15) -> Prepared:
-    """A prepared grid of 180 vertices."""
+    """Return a prepared grid of 180 vertices."""
     return nearfar.prepare(grid(dtype, columns=columns), force=True)
 
 
@@ -113,7 +113,7 @@ def test_rows_by_tiles(members, bound, dtype):
 @pytest.mark.parametrize("columns", [10, 13, 14, 15, 16])
 @pytest.mark.parametrize("ahead", [0, 1, 5])
 def test_rows_that_begin_anywhere(columns, ahead, dtype):
-    """In memory that is written in sectors of 32 bytes; nothing beside the rows is written."""
+    """Memory is written in sectors of 32 bytes, but nothing outside the rows."""
     prepared = ready(dtype, columns)
     n, count = prepared.n_vertices, 37
     sources = np.random.default_rng(3).integers(0, n, count)
@@ -130,7 +130,7 @@ def test_rows_that_begin_anywhere(columns, ahead, dtype):
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_more_sources_than_tiles_can_name(monkeypatch):
-    """Then a block has fewer of them; and who asks for more is told how many there may be."""
+    """A block then has fewer sources; a larger request is refused with the maximum."""
     prepared = ready(np.int32)
     monkeypatch.setattr(TileSweep, "most_sources", 128)
     sources = np.arange(prepared.n_vertices)
@@ -144,7 +144,7 @@ def test_more_sources_than_tiles_can_name(monkeypatch):
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_rows_of_vertices_without_order_are_transposed(monkeypatch):
-    """Tiles are for numbers that lie close together where the vertices do."""
+    """Tiles are for graphs in which neighbours have close numbers."""
     graph = grid(np.int32, 60, 80)
     new = np.random.default_rng(1).permutation(graph.n_vertices)
     mixed = Graph.from_edges(new[graph.tails()], new[graph.indices], graph.weights)
@@ -159,7 +159,7 @@ def test_rows_of_vertices_without_order_are_transposed(monkeypatch):
 
 
 def close(found: Any, truth: Any) -> None:
-    """The same integers; floats that were added in the same order, or nearly."""
+    """Check that integers are equal, and floats equal up to the order of additions."""
     if truth.dtype.kind == "i":
         np.testing.assert_array_equal(found, truth)
     else:
@@ -196,7 +196,7 @@ def test_tops(top, count, dtype):
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_levels_in_two_launches(monkeypatch):
-    """Some of four levels are launched in another shape, each launch with counters of its own."""
+    """Some of four levels are launched in another shape, each launch with its own counters."""
     prepared = ready(np.int32)
     monkeypatch.setattr(device_shapes, "ONE_LAUNCH", 0)
     monkeypatch.setattr(device_above, "_SHARED_OUT", 8)
@@ -217,7 +217,7 @@ def test_levels_in_two_launches(monkeypatch):
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 @pytest.mark.parametrize(("count", "filled"), [(1, 16), (129, 64), (250, 16)])
 def test_few_sources_in_one_launch(count, filled, dtype, monkeypatch):
-    """With less blocks than jobs and sources, and with more; again with what a launch has left."""
+    """With fewer blocks than jobs and sources, and with more; again after an earlier launch."""
     monkeypatch.setattr(device_shapes, "_FILLED", filled)
     prepared = ready(dtype)
     sources = np.random.default_rng(8).integers(0, prepared.n_vertices, count)
@@ -239,7 +239,7 @@ def test_few_sources_in_one_launch(count, filled, dtype, monkeypatch):
 @pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize("top", [64, 130])
 def test_a_top_that_some_sources_do_not_reach(top):
-    """Several components: their roots are in the top, or have no ancestor there."""
+    """Several components: their roots are in the top, or have no ancestor in it."""
     part = grid(np.int32)
     ends = np.repeat(np.arange(part.n_vertices), np.diff(part.indptr)), part.indices
     both = [np.concatenate([end, end[:40] + part.n_vertices]) for end in ends]
@@ -260,7 +260,7 @@ def test_a_top_that_some_sources_do_not_reach(top):
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_tops_of_metrics_that_share_their_cells():
-    """Cells and tables are those of the weights at hand, whichever metric was first."""
+    """Cells and tables have the current weights, whichever metric was first."""
     prepared = ready(np.int32)
     sources = np.arange(33)
     rng = np.random.default_rng(7)
@@ -291,7 +291,7 @@ def test_rows_from_columns(count, width):
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_a_long_path_to_the_root():
-    """Climbs of every length, around the number of levels fetched at a time."""
+    """Climbs of every length, around the number of levels fetched together."""
     n = 40
     path = nearfar.prepare(Graph.from_edges(range(n - 1), range(1, n), [3] * (n - 1)), force=True)
     found = all_pairs(path, method=METHOD)
@@ -300,7 +300,7 @@ def test_a_long_path_to_the_root():
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_a_tree_too_tall_for_several_climbs_per_block():
-    """A path eliminated from one end to the other is a tree of as many levels."""
+    """A path eliminated from one end to the other gives a tree of that height."""
     n = 15_000
     path = Graph.from_edges(range(n - 1), range(1, n), [3] * (n - 1), directed=False)
     tall = nearfar.prepare(path, order=np.arange(n), force=True)
@@ -327,7 +327,7 @@ def test_batches(count):
 @pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_random_graphs(dtype, negative):
-    """Directed, disconnected, with loops and parallel edges; tables; the same bits as a search."""
+    """Directed, disconnected, with loops and parallel edges; tables; the bits of a search."""
     rng = np.random.default_rng(1)
     for n, m in [(1, 0), (9, 0), (9, 30), (70, 120)]:
         graph = random_graph(rng, n, m, dtype, negative=negative and n > 9)
@@ -464,7 +464,7 @@ def test_ways_up_name_all_ancestors_in_pieces(least, top, levels):
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_long_chains_are_several_pieces():
-    """A complete graph is one chain; a sweep goes over pieces of at most 512 of its vertices."""
+    """A complete graph is one chain; pieces have at most 512 of its vertices."""
     n = 600
     tails, heads = (part.ravel() for part in np.indices((n, n)))
     weights = np.random.default_rng(8).integers(1, 1000, n * n).astype(np.int32)

@@ -20,7 +20,7 @@ FLOATS = [np.float32, np.float64]
 
 
 def weighted_grid(dtype: Any, kind: str) -> Graph:
-    """A grid whose paths are unique, all equally long, or equally long up to rounding."""
+    """Return a grid whose paths are unique, all equally long, or equal up to rounding."""
     graph = generate("grid", rows=14, columns=17)
     rng = np.random.default_rng(5)
     some = {
@@ -55,7 +55,7 @@ def test_the_bits_of_a_search(dtype, kind):
 @pytest.mark.parametrize("slack", [0.0, 1e-3, 1.0])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_any_slack_gives_the_same_bits(dtype, slack):
-    """Too little is widened; more only costs rounds. The rows may be off by more than rounding."""
+    """A small slack is widened; a large one only costs rounds; rows may be inexact."""
     graph = weighted_grid(dtype, "unique")
     prepared = nearfar.prepare(graph, force=True)
     sources = np.arange(0, graph.n_vertices, 9)
@@ -72,7 +72,7 @@ def test_any_slack_gives_the_same_bits(dtype, slack):
 @pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_more_improvements_than_vertices(dtype):
-    """Parallel edges, each a little lighter than the one before, fill the queue and more."""
+    """Parallel edges, each slightly lighter than the one before, overfill the queue."""
     eps = np.finfo(dtype).eps
     heads = np.repeat([1, 2, 3], 60)
     tails = heads - 1

@@ -1,4 +1,4 @@
-"""Point queries on the emulated device: walks and tree labels, arrays in and out."""
+"""Point queries on the emulated device: walks and tree labels, with device arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
 def same(found: object, truth: np.ndarray) -> None:
-    """The same integers, or floats up to the order of additions."""
+    """Check that integers are equal, or floats up to the order of additions."""
     given = runtime.download(found)
     assert given.dtype == truth.dtype
     if truth.dtype.kind == "f":
@@ -36,7 +36,7 @@ def same(found: object, truth: np.ndarray) -> None:
 @pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_walks_and_labels(dtype, negative):
-    """Directed, disconnected, both directions the same, pairs of one vertex."""
+    """Directed, disconnected, symmetric weights, pairs of one vertex."""
     rng = np.random.default_rng(1)
     for n, m in [(1, 0), (9, 0), (70, 120), (60, 200)]:
         graph = random_graph(rng, n, m, dtype, negative=negative and n > 9)
@@ -76,7 +76,7 @@ def test_symmetric_weights_and_batches(dtype, count):
 
 
 def path(weight: int, dtype: type, n: int = 40) -> Prepared:
-    """A path of equal weights."""
+    """Return a path of equal weights."""
     weights = np.full(n - 1, weight, dtype=dtype)
     return nearfar.prepare(Graph.from_edges(range(n - 1), range(1, n), weights), force=True)
 

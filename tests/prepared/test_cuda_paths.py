@@ -1,4 +1,4 @@
-"""Paths of many pairs: on the emulated device the same edges as on the CPU."""
+"""Paths of many pairs: the same edges on the emulated device as on the CPU."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
 def same(found: PairPaths, wanted: PairPaths) -> None:
-    """The same edges of the same pairs."""
+    """Check that pairs have the same edges."""
     for one, other in zip(found, wanted, strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
 
 
 def check(prepared: Prepared, pairs: Any) -> PairPaths:
-    """What the device finds, compared with single paths and their lengths."""
+    """Compare paths found on the device with single paths and their lengths."""
     found = prepared.paths_of_pairs(pairs, device="cuda")
     same(found, prepared.paths_of_pairs(pairs, device="cpu"))
     lengths = prepared.distances_of_pairs(pairs, device="cpu")
@@ -51,7 +51,7 @@ def check(prepared: Prepared, pairs: Any) -> PairPaths:
 @pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_random_graphs(dtype: Any, negative: bool) -> None:
-    """Directed, in pieces, with loops and parallel edges; pairs of one vertex."""
+    """Directed, disconnected, with loops and parallel edges; pairs of one vertex."""
     rng = np.random.default_rng(1)
     for n, m in [(1, 0), (9, 0), (70, 120), (60, 200)]:
         graph = random_graph(rng, n, m, dtype, negative=negative and n > 9)
@@ -76,7 +76,7 @@ def test_meshes_and_batches(dtype: Any, symmetric: bool) -> None:
 
 
 def test_many_equal_paths() -> None:
-    """Weights of 0 and 1: which of the shortest paths it is does not depend on the device."""
+    """Weights of 0 and 1: the chosen shortest path does not depend on the device."""
     graph = grid(np.int32, 13, 14)
     weights = np.random.default_rng(5).integers(0, 2, graph.n_edges).astype(np.int32)
     prepared = nearfar.prepare(Graph(graph.indptr, graph.indices, weights), force=True)

@@ -1,4 +1,4 @@
-"""Reductions of rows that are never made, on the emulated device: the same bits as on the CPU."""
+"""Reductions without stored rows on the emulated device: the bits of the CPU."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KINDS = (
 
 
 def same(found: Any, wanted: Any) -> None:
-    """The same bits, in one array or several."""
+    """Check that bits are equal, in one array or several."""
     if isinstance(wanted, tuple):
         assert len(found) == len(wanted)
         for one, other in zip(found, wanted, strict=True):
@@ -46,14 +46,14 @@ def same(found: Any, wanted: Any) -> None:
 
 
 def compare(prepared: Prepared, sources: Any, kind: Any, fused: bool = True, **given: Any) -> None:
-    """On the device what the CPU finds from rows, and without rows."""
+    """Compare a reduction on the device, without rows, with the CPU's from rows."""
     stats: dict[str, Any] = {}
     found = distances(prepared, sources, reduce=kind, method=METHOD, stats=stats, **given)
     given.pop("sweep", None)
     wanted = distances(prepared, sources, reduce=kind, method="elimination_tree_rows@cpu", **given)
     same(found, wanted)
     count = prepared.n_vertices if sources is None else len(np.unique(sources))
-    # Sums in fixed point that differ may round to one float, whose ties go by the vertex.
+    # Different sums in fixed point may round to equal floats, whose ties are broken by vertex.
     fused &= prepared.fixed is None or not str(kind).startswith("nearest")
     assert stats.get("rows_never_made", 0) == (count if fused else 0)
 
@@ -108,8 +108,9 @@ def test_graphs_in_pieces(dtype: Any, kind: Any) -> None:
 def test_floats_as_the_sweep_adds_them(
     dtype: Any, kind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the distances that a sweep leaves the same bits as from rows of them."""
-    monkeypatch.setattr(device_tiles, "_PAYS", -1)  # rows from cells, which tiles add otherwise
+    """The distances of a sweep give the same bits as rows of them."""
+    # rows from cells, since tiles add in another order
+    monkeypatch.setattr(device_tiles, "_PAYS", -1)
     rng = np.random.default_rng(2)
     prepared = nearfar.prepare(random_graph(rng, 80, 260, dtype), force=True)
     stats: dict[str, Any] = {}
@@ -136,7 +137,7 @@ def test_floats_as_the_sweep_adds_them(
 
 @pytest.mark.parametrize("count", [1, 2, 63, 64, 65, 129, 4097])
 def test_halves_of_every_width(count: int) -> None:
-    """Sums in the order of a row, of targets in any order."""
+    """Sums in the order of a row, with targets in any order."""
     prepared = nearfar.prepare(grid(np.int32, 6, 7), force=True)
     targets = np.random.default_rng(count).integers(0, 42, count)
     compare(prepared, [3, 41], "harmonic", targets=targets)
@@ -146,7 +147,7 @@ def test_halves_of_every_width(count: int) -> None:
 
 @pytest.mark.parametrize("negative", [True, False])
 def test_what_needs_rows(negative: bool) -> None:
-    """Negative weights; more of the nearest, or bins, than fit."""
+    """Negative weights; more nearest or bins than fit."""
     rng = np.random.default_rng(5)
     prepared = nearfar.prepare(random_graph(rng, 60, 150, np.int32, negative), force=True)
     compare(prepared, range(20), "summary", not negative)
@@ -190,7 +191,7 @@ def test_cells_of_every_size(top: int, shape: Any, monkeypatch: pytest.MonkeyPat
 
 
 def test_many_slices_of_few_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slices share out the vertices where sources alone leave the device idle."""
+    """Slices divide the vertices if few sources leave the device idle."""
     monkeypatch.setattr(device_reduction, "_LEAST_SLICE", 16)
     prepared = nearfar.prepare(grid(np.int32), force=True)
     for kind in KINDS:
@@ -223,7 +224,7 @@ def test_repeats_are_bit_equal() -> None:
 
 
 def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By calls of one form, one after the other, with other sources; its distances are not kept."""
+    """Successive calls of one form with other sources reuse it; its distances are released."""
     made: list[DeviceReduction] = []
     begin = DeviceReduction.__init__
 
@@ -240,7 +241,7 @@ def test_a_plan_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     compare(prepared, range(40), "summary", limit=60)
     compare(prepared, range(40), "max", limit=60)
     assert len(made) == 3
-    compare(prepared, range(40), "nearest:2")  # which keeps much
+    compare(prepared, range(40), "nearest:2")  # a plan with much memory
     assert made[-1].query.values is not None
     compare(prepared, range(40), "nearest:2")
     assert len(made) == 5
@@ -304,7 +305,7 @@ def test_several_devices_share_the_rows(kind: Any, monkeypatch: pytest.MonkeyPat
 
 def test_memory_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared = nearfar.prepare(grid(np.int32), force=True)
-    Sweep(prepared, None, 2)  # the tree lies there
+    Sweep(prepared, None, 2)  # uploads the tree
     monkeypatch.setattr(runtime, "memory", lambda: (1000, 1000))
     with pytest.raises(OutOfMemoryError, match="fewer sources per block"):
         DeviceReduction(prepared, Reduction.parse("mean"), None, None, 2)

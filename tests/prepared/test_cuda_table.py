@@ -27,7 +27,7 @@ METHOD = "elimination_tree_rows@cuda"
 
 
 def table(prepared: Prepared, sources: Any, targets: Any, **given: Any) -> Any:
-    """From the device; no sweep is made."""
+    """Return a table from the device; no sweep is built."""
     found = distances(prepared, sources, targets=targets, method=METHOD, **given)
     wanted = distances(prepared, sources, targets=targets, method="elimination_tree_rows@cpu")
     assert found.dtype == wanted.dtype
@@ -37,7 +37,7 @@ def table(prepared: Prepared, sources: Any, targets: Any, **given: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def no_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every table is a product here; rows of all vertices are an error."""
+    """Make every table a product; rows of all vertices are an error."""
 
     def refuse(*_: Any) -> None:
         raise AssertionError("a sweep was made")
@@ -50,13 +50,13 @@ def no_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_random_graphs(dtype: Any, negative: bool) -> None:
-    """Directed, in pieces, both ends the same, one vertex several times."""
+    """Directed, disconnected, source and target equal, repeated vertices."""
     rng = np.random.default_rng(1)
     for n, m in [(1, 0), (9, 0), (9, 30), (70, 120), (60, 200)]:
         prepared = nearfar.prepare(
             random_graph(rng, n, m, dtype, negative=negative and n > 9), force=True
         )
-        if prepared.adds_floats:  # negative, and no multiples of one step: whole rows
+        if prepared.adds_floats:  # negative, and not multiples of one step: whole rows
             continue
         table(prepared, rng.integers(0, n, 90), rng.integers(0, n, 70))
         table(prepared, range(n), range(n))
@@ -75,7 +75,7 @@ def test_batches_of_sources_that_repeat(count: int, width: int) -> None:
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_tiles_that_overlap_and_tiles_that_do_not(dtype: Any) -> None:
-    """Sources and targets from both ends of the order, and all among each other."""
+    """Sources and targets from both ends of the order, and mixed."""
     graph = generate("grid", rows=30, columns=31)
     weights = np.random.default_rng(1).integers(0, 90, graph.n_edges).astype(dtype)
     prepared = nearfar.prepare(Graph(graph.indptr, graph.indices, weights), force=True)

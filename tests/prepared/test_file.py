@@ -1,4 +1,4 @@
-"""Prepared graphs in files: what comes back, and which files are refused."""
+"""Prepared graphs in files: round trips, and refused files."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_arrays_that_do_not_belong_together(saved: tuple[Prepared, Path]) -> Non
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 @pytest.mark.parametrize("directed", [False, True])
 def test_contents_behind_a_right_checksum(tmp_path: Path, dtype: str, directed: bool) -> None:
-    """Entries were believed where the checksum was right: one out of range ended the process."""
+    """Regression: with a right checksum, an entry out of range crashed the process."""
     path = tmp_path / "crafted.nfp"
     ready(mesh(6, dtype, directed)).save(path)
     header, whole = prepared_parts(path.read_bytes())
@@ -187,7 +187,7 @@ def test_contents_behind_a_right_checksum(tmp_path: Path, dtype: str, directed: 
 
 
 def test_no_path_is_no_path_whatever_number_stands_for_it(tmp_path: Path) -> None:
-    """With negative weights it depends on the order in which workers came by."""
+    """With negative weights this number depends on the schedule of the workers."""
     graph = Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], np.array([3, -2, 4, 1]))
     path = tmp_path / "a.nfp"
     nearfar.prepare(graph, np.array([2, 1, 3, 0, 4]), force=True).save(path)
@@ -238,7 +238,7 @@ def test_names_that_are_objects_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_crafted_header(header: bytes, tmp_path: Path) -> None:
-    """Behind the right checksum these were RecursionError, UnicodeDecodeError and more."""
+    """Regression: with a right checksum these raised RecursionError and other raw errors."""
     path = tmp_path / "crafted.nfp"
     prefix = struct.pack("<8sIIQ", b"nearfar\0", 2, zlib.crc32(header), len(header))
     path.write_bytes(prefix + header)
@@ -262,7 +262,7 @@ def test_a_crafted_header(header: bytes, tmp_path: Path) -> None:
     ],
 )
 def test_crafted_values(where: tuple[Any, ...], value: Any, tmp_path: Path) -> None:
-    """Behind the right checksum these were raw errors at the first use, or believed."""
+    """Regression: with a right checksum these raised raw errors on use, or were accepted."""
     path = tmp_path / "crafted.nfp"
     ready(mesh(6, "float64", True)).save(path)
     header, whole = prepared_parts(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Preparing inside a call: when `auto` does it, what it says, and what it leaves behind."""
+"""Preparing inside a call: the choice of `auto`, its reasons, and cached data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def chosen(graph: Graph, **given: Any) -> tuple[np.ndarray, dict[str, Any]]:
 
 @pytest.mark.parametrize(("n", "m"), [(0, 0), (5, 0), (40, 90), (900, 4000), (3000, 2500)])
 def test_the_degree_in_both_directions_is_that_of_a_sample(n: int, m: int) -> None:
-    """Of 64 vertices or more the first eight edges, and whether an edge leads back."""
+    """The first eight edges of 64 or more vertices, and whether a reverse edge exists."""
     rng = np.random.default_rng(m)
     tails, heads = rng.integers(0, max(n, 1), (2, m))
     half = m // 2
@@ -49,7 +49,7 @@ def test_many_sources_of_a_mesh_are_prepared_once() -> None:
     assert stats["prepare_seconds"] > 0
     assert "an order" in stats["reason"]
     assert "ms per source" in stats["reason"]
-    # What was prepared stays with the graph, also for calls that would not have prepared it.
+    # The prepared graph is cached, also for calls that would not have prepared it.
     rows, stats = chosen(graph, sources=range(100))
     assert stats["engine"] == FIRST
     assert "prepare_seconds" not in stats

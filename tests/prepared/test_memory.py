@@ -1,4 +1,4 @@
-"""What a prepared graph takes, and where it says so."""
+"""Memory of a prepared graph, and the places that report it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Customization against elimination by hand and against the distances of a search."""
+"""Customization, compared with elimination by hand and with distances of a search."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def made(graph: Graph, order: Any = "multilevel") -> tuple[Tree, Arcs, Any]:
 
 
 def ends(tree: Tree, arcs: Arcs) -> list[tuple[int, int]]:
-    """(lower, upper) vertex of every arc."""
+    """Return the (lower, upper) vertices of every arc."""
     found = []
     for v in range(tree.n_vertices):
         path = []
@@ -43,7 +43,7 @@ def ends(tree: Tree, arcs: Arcs) -> list[tuple[int, int]]:
 
 
 def as_distance(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Weights of arcs in the dtype of distances, far ones unreached."""
+    """Return weights of arcs in the dtype of distances, with "no path" as unreached."""
     none = unreached_value(graph.weight_dtype)
     if values.dtype == np.int64:
         wide = np.where(values >= 2**61, none, values)
@@ -52,7 +52,7 @@ def as_distance(graph: Graph, values: np.ndarray) -> np.ndarray:
 
 
 def check(graph: Graph, metric: Metric, tree: Tree, arcs: Arcs, view: Any) -> None:
-    """The arcs' weights against elimination with Python's numbers; tightness against searches."""
+    """Compare the arcs' weights with elimination in Python numbers, and tightness with searches."""
     none = unreached_value(graph.weight_dtype)
     near: dict[tuple[int, int], Any] = {}
     for u, v, w in zip(
@@ -164,7 +164,7 @@ def test_threads_find_the_same(threads: int, dtype: str, directed: bool) -> None
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_arcs_that_are_each_others_detour_up_to_rounding_are_not_both_left_out(dtype: str) -> None:
-    """An edge that sums round away made the two arcs beside it look needless: no path was left."""
+    """Regression: an edge lost in rounding made both arcs next to it look unnecessary."""
     heavy, light = (1e12, 1e-12) if dtype == "float32" else (1e18, 1e-12)
     weights = np.array([heavy, heavy, light, heavy], dtype=dtype)
     graph = Graph.from_edges([0, 0, 1, 1], [1, 2, 2, 3], weights, directed=False)
@@ -179,7 +179,7 @@ def test_arcs_that_are_each_others_detour_up_to_rounding_are_not_both_left_out(d
 
 
 def test_rows_whose_sums_round_small_weights_away_are_exact() -> None:
-    """Many vertices are equally far then, and putting their sums right was given up too early."""
+    """Regression: many vertices are then equally far, and restoring sums ended too early."""
     side = 60
     graph = nearfar.generate("grid", rows=side, columns=side)
     rng = np.random.default_rng(1)

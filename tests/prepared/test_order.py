@@ -1,4 +1,4 @@
-"""Orders, the elimination tree and its counts, against elimination done by hand with sets."""
+"""Orders, the elimination tree and its counts, compared with elimination by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.strategies import graphs
 
 
 def by_hand(graph: Graph, order: np.ndarray) -> list[set[int]]:
-    """The later neighbours of each vertex when it is eliminated."""
+    """Return the later neighbours of each vertex when it is eliminated."""
     near: list[set[int]] = [set() for _ in range(graph.n_vertices)]
     for u, v in zip(graph.tails().tolist(), graph.indices.tolist(), strict=True):
         if u != v:
@@ -173,7 +173,7 @@ def test_unknown_method() -> None:
 
 @pytest.mark.parametrize("name", ["grid", "country_roads", "kronecker", "star"])
 def test_the_same_order_on_any_number_of_threads(name: str) -> None:
-    """Large pieces are cut by all workers together, small ones by one each."""
+    """All workers divide large pieces together, and small ones separately."""
     made = {
         "grid": lambda: nearfar.generate("grid", rows=220, columns=220),
         "country_roads": lambda: nearfar.generate("country_roads", vertices=80_000),
@@ -182,7 +182,7 @@ def test_the_same_order_on_any_number_of_threads(name: str) -> None:
     }[name]()
     structure = structure_of(made)
     n = structure.n_vertices
-    # Without the reductions, which leave nothing of a star.
+    # Without the reductions, which would eliminate the whole star.
     orders = [_cpu.prepared_dissect(*_rows(structure), 3, threads) for threads in (1, 2, 5)]
     assert np.array_equal(np.sort(orders[0]), np.arange(n))
     assert all(np.array_equal(orders[0], other) for other in orders[1:])
@@ -193,7 +193,7 @@ def _rows(structure: Structure) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_orders_of_roads_have_few_arcs() -> None:
-    """As few as METIS's, and lower trees than half as much again."""
+    """As few as METIS's, with trees less than one and a half times as high."""
     pytest.importorskip("pymetis")
     structure = structure_of(graph := nearfar.generate("country_roads", vertices=30_000))
     metis_order = load_program("benchmarks", "prepared_graphs").metis_order

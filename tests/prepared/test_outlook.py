@@ -1,4 +1,4 @@
-"""Whether a graph is worth preparing, as `describe` and `nearfar info` say it."""
+"""Prediction of whether preparing pays, in `describe` and `nearfar info`."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def check_path(graph: Graph, edges: np.ndarray, source: int, target: int, length
 
 
 def check_all(graph: Graph, prepared: Prepared) -> None:
-    """All pairs by every form of query."""
+    """Check all pairs by every form of query."""
     want = nearfar.all_pairs(graph, threads=1, method="worker_per_source")
     n = graph.n_vertices
     pairs = every_pair(n)
@@ -303,7 +303,7 @@ def test_floats_in_fixed_point_and_as_a_search_adds(dtype: str) -> None:
 
 
 def test_pairs_of_floats_with_too_many_nearly_shortest_ways() -> None:
-    """In float32 the rounding bound of a long way leaves much of a mesh open: rows answer then."""
+    """In float32 the rounding bound leaves much of a mesh open, so rows answer."""
     side = 120
     plain = mesh(side, "int32", seed=3)
     graph = Graph(plain.indptr, plain.indices, np.ones(plain.n_edges, np.float32))
@@ -318,7 +318,7 @@ def test_pairs_of_floats_with_too_many_nearly_shortest_ways() -> None:
 
 
 def test_the_lightest_parallel_edge_where_rounding_hides_the_difference() -> None:
-    """1 + 2e-9 is 1 in float32, and so is 1 + 1e-9: the path names the lighter edge."""
+    """1 + 2e-9 and 1 + 1e-9 are both 1 in float32: the path must name the lighter edge."""
     weights = np.array([1, 2e-9, 1e-9, 1e-9], np.float32)
     graph = Graph.from_edges([0, 1, 1, 1], [1, 2, 2, 2], weights)
     for prepared in (ready(graph), ready(graph).summing("search")):
@@ -419,7 +419,7 @@ def test_update_recomputes_little_and_refuses_nonsense() -> None:
     assert changed.weights[5] == 1000
     assert prepared.weights[5] == graph.weights[5]
     assert 0 < changed.n_updated < 200
-    # One direction of a graph that was the same both ways: no more is computed again.
+    # One direction of a symmetric graph changes: no further arcs are recomputed.
     alike = ready(Graph(graph.indptr, graph.indices, np.full(graph.n_edges, 9, np.int32)))
     assert alike.metric.sides == 1
     one_way = alike.update([5], [1])
@@ -556,7 +556,7 @@ def test_a_limit_leaves_out_subtrees() -> None:
 
 
 def test_lightest_of_parallel_edges_where_the_sums_are_equal() -> None:
-    """In float32 both sums are 1, and only the weights tell the edges apart."""
+    """In float32 both sums are 1, so only the weights distinguish the edges."""
     weights = np.array([1, 2e-10, 1e-10], dtype=np.float32)
     for order in ([0, 1, 2], [0, 2, 1]):
         heads = np.array([1, 2, 2], dtype=np.int32)
@@ -583,7 +583,7 @@ def test_labels_stay_in_a_file(directed: bool, compact: int, tmp_path: Path) -> 
     again = ready(graph).read_labels(file, check=False)
     np.testing.assert_array_equal(again.distances_of_pairs(pairs), want)
     heavier = prepared.reweight(graph.weights + 1)
-    with pytest.raises(GraphFormatError, match="of another graph"):
+    with pytest.raises(GraphFormatError, match="belong to another graph"):
         heavier.read_labels(file)
     prepared.save(tmp_path / "graph.nfp")
     with pytest.raises(GraphFormatError, match="no labels"):
@@ -601,7 +601,7 @@ def test_labels_stay_in_a_file(directed: bool, compact: int, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_many_pairs_in_one_call_make_labels(dtype: str) -> None:
-    """Labels from a quarter of the vertices on, within the memory that they may take."""
+    """Labels are used from a quarter of the vertices on, within the memory limit."""
     graph = mesh(70, dtype)
     prepared = ready(graph)
     n = graph.n_vertices

@@ -1,4 +1,4 @@
-"""Sums at the end of a dtype: 64 bits where these are more, else an error, on every way."""
+"""Sums at the limit of a dtype: 64 bits if they suffice, else an error, in every query."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def path_of(weights: Any, dtype: Any) -> Graph:
 
 
 def ways(prepared: Prepared, source: int, target: int, sums: Any) -> list[Callable[[], Any]]:
-    """Every way to a distance."""
+    """Return every form of query of a distance."""
     form = {"sums": sums}
     pair = [(source, target)]
     return [
@@ -39,7 +39,7 @@ def ways(prepared: Prepared, source: int, target: int, sums: Any) -> list[Callab
 
 
 def same_in_every_state(prepared: Prepared, folder: Path) -> list[Prepared]:
-    """Made anew, updated, reweighted, saved and loaded."""
+    """Compare prepared graphs made anew, updated, reweighted, saved and loaded."""
     first, weights = prepared.effective_weights[:1], prepared.effective_weights
     prepared.save(folder / "a.nfp")
     there_and_back = prepared.update([0], first / 2).update([0], first)
@@ -109,7 +109,7 @@ def test_negative_floats_below_the_range_are_an_error() -> None:
 
 
 def test_the_ends_of_the_range_side_by_side() -> None:
-    """A heavy edge that no shortest path takes, beside the least numbers that there are."""
+    """A heavy edge that no shortest path takes, and the smallest numbers of the dtype."""
     tails, heads = [0, 0, 1, 1, 0], [1, 1, 2, 1, 2]
     for tiny in (5e-324, 2.0**-1023, 1e-300):
         graph = Graph.from_edges(tails, heads, np.array([1e308, tiny, 2 * tiny, 1.5, 1.0]))
@@ -128,7 +128,7 @@ def test_a_path_that_does_not_fit_is_not_unreached() -> None:
 
 
 def test_a_way_back_into_the_range_over_a_distance_beyond_it() -> None:
-    """Pairs gave the edge from 1 to 6, and not the lighter way over 4, which is out of range."""
+    """Regression: pairs missed the lighter path over 4, whose distance is out of range."""
     tails, heads = [1, 3, 4, 1], [3, 4, 6, 6]
     weights = np.array([2**62 - 1, 2**63 - 2, -(2**63) + 1, 2**62 - 1])
     graph = nearfar.Graph.from_edges(tails, heads, weights, n_vertices=7)

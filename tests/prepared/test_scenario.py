@@ -1,4 +1,4 @@
-"""Streets closed and slowed down, against graphs that are built and prepared anew."""
+"""Closed and slowed streets, compared with graphs that are built and prepared anew."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.graph.test_snapping import streets
 
 
 def rebuilt(g: nearfar.Graph, closed: np.ndarray, weights: Any = None) -> nearfar.Graph:
-    """The graph built from the edges that are left."""
+    """Return the graph built from the remaining edges."""
     keep = np.ones(g.n_edges, bool)
     keep[closed] = False
     w = g.effective_weights if weights is None else weights
@@ -117,7 +117,7 @@ def test_a_table_for_both() -> None:
     both = prepared.scenario(closed=closed)
     found = nearfar.table(both, a, b)
     assert found.base.equals(nearfar.table(g, a, b))
-    # Places stay where they are, also on closed streets, and have no way along them.
+    # Places keep their positions, also on closed streets, which no path uses.
     homes, work = g.snap(a["x"], a["y"]), g.snap(*b.T)
     assert np.isin(homes.edge, closed).any()
     plain = nearfar.table(g.without_edges(closed), homes, work)

@@ -1,4 +1,4 @@
-"""Prepared graphs against searches where separators are small: drawn meshes, and real maps.
+"""Prepared graphs with small separators, compared with searches: random meshes, real maps.
 
 Sums that do not fit the dtype are drawn too.
 """
@@ -25,7 +25,7 @@ ROWS = "elimination_tree_rows"
 
 @st.composite
 def meshes(draw: Any) -> Graph:
-    """A grid with holes, one-way streets, bridges between distant parts, loops, parallel edges."""
+    """Draw a grid with holes, one-way streets, distant bridges, loops and parallel edges."""
     rows, columns = draw(st.integers(2, 16)), draw(st.integers(2, 16))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     at = np.arange(rows * columns).reshape(rows, columns)
@@ -87,7 +87,7 @@ def test_meshes(graph: Graph, perfect: bool) -> None:
 
 @st.composite
 def heavy(draw: Any) -> Graph:
-    """Whole numbers whose sums often do not fit, some not even 64 bits."""
+    """Draw integers whose sums often do not fit, some not even in 64 bits."""
     graph = draw(graphs(max_vertices=10, max_edges=30, dtypes=("int32", "int64")))
     wide = graph.weight_dtype == np.int64
     top = 2**61 if wide else 2**31 - 2
@@ -109,7 +109,7 @@ def outcome(ask: Any) -> Any:
 def test_sums_that_do_not_fit(graph: Graph) -> None:
     prepared = ready(graph)
     pairs = every_pair(graph.n_vertices)
-    # Forms answer a request as a whole: one distance too many refuses it, here as there.
+    # A request is answered as a whole: one distance that does not fit refuses it.
     want = outcome(lambda: nearfar.all_pairs(graph, method="worker_per_source", threads=1))
     assert outcome(lambda: nearfar.all_pairs(prepared, method=ROWS, threads=1)) == want
     vector = want if isinstance(want, str) else [d for row in want for d in row]

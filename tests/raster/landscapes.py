@@ -1,4 +1,4 @@
-"""Rasters that tests share, and the explicit graph that a raster stands for."""
+"""Shared rasters of tests, and the explicit graph of a raster."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from nearfar.raster import Raster
 
 
 def explicit(raster: Raster) -> Graph:
-    """The raster's graph with every edge stored, its weights computed in NumPy."""
+    """Return the raster's graph with every edge stored, its weights computed in NumPy."""
     given = raster._describe()
     cost = given["cost"].reshape(-1)
     index = np.arange(raster.n_vertices).reshape(raster.shape)
     blocked = np.array([raster.is_barrier(i) for i in range(raster.n_vertices)])
     sources, targets, weights = [], [], []
     for k, step in enumerate(raster.steps.tolist()):
-        # `step` leads from a cell to the one that its edge comes from.
+        # `step` leads from a cell to the start of its edge.
         to = tuple(
             slice(max(0, -d), n - max(0, d)) for d, n in zip(step, raster.shape, strict=True)
         )
@@ -43,7 +43,7 @@ def explicit(raster: Raster) -> Graph:
 
 
 def interpolated(table: Any, slope: np.ndarray) -> np.ndarray:
-    """The slope table as documented: linear, constant beyond the ends, one rounding each."""
+    """Return the slope table as documented: linear, constant beyond the ends, rounded once each."""
     values, low, scale = table
     last = slope.dtype.type(len(values) - 2)
     place = np.clip((slope - low) * scale, 0, last)
@@ -53,7 +53,7 @@ def interpolated(table: Any, slope: np.ndarray) -> np.ndarray:
 
 
 def noise(shape: tuple[int, ...], dtype: Any, seed: int = 0, holes: float = 0.3) -> np.ndarray:
-    """Random costs with barriers, none in the middle."""
+    """Return random costs with barriers, none in the middle."""
     rng = np.random.default_rng(seed)
     cost = (1 + rng.random(shape) * 50).astype(dtype)
     if cost.dtype.kind == "f":
@@ -64,7 +64,7 @@ def noise(shape: tuple[int, ...], dtype: Any, seed: int = 0, holes: float = 0.3)
 
 
 def serpentine(n: int) -> np.ndarray:
-    """One passage that winds through all rows."""
+    """Return one passage that winds through all rows."""
     cost = np.full((n, n), np.inf, dtype=np.float32)
     cost[::2] = 1
     cost[1::4, -1] = 1
@@ -73,7 +73,7 @@ def serpentine(n: int) -> np.ndarray:
 
 
 def maze(n: int, seed: int = 0) -> np.ndarray:
-    """A perfect maze of n x n cells, one path between any two."""
+    """Return a perfect maze of n x n cells, with one path between any two cells."""
     rng = np.random.default_rng(seed)
     cost = np.full((2 * n + 1, 2 * n + 1), np.inf, dtype=np.float32)
     seen, stack = {(0, 0)}, [(0, 0)]

@@ -1,6 +1,6 @@
-"""Searches over small rasters of every kind by one and several workers: run under sanitizers.
+"""Searches over small rasters of every kind by one and several workers, for runs under sanitizers.
 
-``python sanitized_searches.py`` prints how many distances were compared.
+``python sanitized_searches.py`` prints the number of compared distances.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FLAT, DEEP = (150, 200), (40, 70, 130)
 
 
 def rasters(rng: np.random.Generator) -> Iterator[Raster]:
-    """Costs that are even, rough, and full of barriers, over every neighbourhood and dtype."""
+    """Yield smooth and rough costs with barriers, over every neighbourhood and dtype."""
     for shape, neighbourhoods in ((FLAT, (4, 8, 16)), (DEEP, (6, 18, 26))):
         for connectivity in neighbourhoods:
             for dtype in ("float32", "float64", "int32", "int64"):

@@ -1,4 +1,4 @@
-"""Diagonal steps that may not pass beside a barrier: published lengths, oracle, both engines."""
+"""No diagonal steps next to a barrier: published lengths, oracle, both engines."""
 
 from __future__ import annotations
 

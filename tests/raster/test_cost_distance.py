@@ -1,4 +1,4 @@
-"""Surfaces against a search on the explicit graph, bit for bit, and what is refused."""
+"""Surfaces compared with a search on the explicit graph, bit for bit, and refused input."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_mazes_take_little_work(cost: np.ndarray) -> None:
     surface = cost_distance(cost, source)
     surface.verify()
     assert surface.reachable.sum() == np.isfinite(cost).sum()
-    # A heap does what sweeps would do row by row: about a pop per cell of the passages.
+    # A heap takes about one pop per cell of the passages, where sweeps would go row by row.
     assert surface.stats["heap_pops"] <= 3 * surface.reachable.sum()
     assert surface.stats["sweeps"] <= 40 * surface.stats["tiles"]
 
@@ -272,8 +272,8 @@ def test_a_proof_finds_each_flaw() -> None:
     for value, words in (
         (right[cell] * 1.5, "gives a shorter one"),
         (right[cell] * 0.5, "no tight step|gives a shorter"),
-        (np.float32(np.nan), "no path can have"),
-        (np.float32(-1), "no path can have"),
+        (np.float32(np.nan), "not the length of any path"),
+        (np.float32(-1), "not the length of any path"),
     ):
         surface.distances = right.copy()
         surface.distances[cell] = value
@@ -283,7 +283,7 @@ def test_a_proof_finds_each_flaw() -> None:
     surface.distances[45, 45] = 1
     with pytest.raises(errors.ProofError, match="initial cost"):
         surface.verify()
-    # Two cells joined by a step of no cost vouch for each other, but hang from nothing.
+    # Two cells joined by a step of cost 0 are each other's predecessors, without a source.
     loop = cost_distance(np.zeros((3, 3)), (0, 0), limit=5)
     loop.raster.cost[:] = [[0, np.inf, 0], [np.inf, np.inf, 0], [0, np.inf, 0]]
     loop.distances = np.array([[0, np.inf, 0], [np.inf, np.inf, 0], [np.inf, np.inf, 0]])
@@ -414,7 +414,7 @@ def test_winding_passages(dtype: str, options: dict[str, Any], connectivity: int
     if dtype == "int32":
         options = {"step": "enter", "lengths": False}
     elif connectivity != 8 and "cut_corners" in options:
-        options = {}  # no such choice
+        options = {}  # not supported in three dimensions
     rng = np.random.default_rng(connectivity)
     for passages in (maze(45, 1), serpentine(91), serpentine(91).T):
         blocked = ~np.isfinite(passages) & (rng.random(passages.shape) < 0.98)
@@ -437,7 +437,7 @@ def test_winding_passages(dtype: str, options: dict[str, Any], connectivity: int
 def test_a_door_into_an_open_hall_is_swept() -> None:
     cost = np.ones((200, 200), dtype=np.float32)
     cost[:, 70] = np.inf
-    cost[100, 70] = 1  # in a tile that is open behind it
+    cost[100, 70] = 1  # in a tile with open cells behind it
     surface = cost_distance(cost, (100, 3), threads=1)
     surface.verify()
     assert surface.stats["sweeps"] > 0
@@ -445,7 +445,7 @@ def test_a_door_into_an_open_hall_is_swept() -> None:
 
 
 def rough(shape: tuple[int, ...], dtype: Any, most: int = 256) -> np.ndarray:
-    """Random integer costs with zeros and barriers."""
+    """Return random integer costs with zeros and barriers."""
     rng = np.random.default_rng(7)
     cost = rng.integers(0, most, shape).astype(dtype)
     cost[rng.random(shape) < 0.02] = np.nan if np.dtype(dtype).kind == "f" else most
@@ -464,7 +464,7 @@ ROUGH = (48, 130, 140)
     ],
 )
 def test_rough_volumes_are_solved_in_order(dtype: Any, connectivity: int) -> None:
-    """Where tiles are visited often; 16 workers visit tiles until the end."""
+    """Many visits per tile; 16 workers visit tiles until the end."""
     cost = rough(ROUGH, dtype)
     no_data = None if np.dtype(dtype).kind == "f" else 256
     raster = Raster(cost, step="enter", lengths=False, connectivity=connectivity, no_data=no_data)

@@ -23,7 +23,7 @@ from tests.program import run, succeed
 
 @pytest.fixture
 def tiff(tmp_path: Path) -> Path:
-    """Costs in UTM, 30 m cells, -9 for missing data."""
+    """Write costs in UTM with 30 m cells and -9 for missing data."""
     rasterio = pytest.importorskip("rasterio")
     cost = np.ones((40, 50), dtype=np.float32)
     cost[10, 5:] = -9
@@ -129,11 +129,11 @@ def test_what_cannot_be_read_or_written(tmp_path: Path) -> None:
     (tmp_path / "cut.map").write_text("type octile\nheight 3\nwidth 3\nmap\n...\n...\n")
     (tmp_path / "empty.npy").write_bytes(b"")
     for name, words in (
-        ("bad.npy", "no array"),
+        ("bad.npy", "not an array"),
         ("bad.map", "line 6: 2 cells"),
-        ("worse.map", "no grid map"),
+        ("worse.map", "not a grid map"),
         ("cut.map", "2 rows of cells, but the height is '3'"),
-        ("empty.npy", "no array"),
+        ("empty.npy", "not an array"),
     ):
         with pytest.raises(errors.GraphFormatError, match=words):
             read_raster(tmp_path / name)
@@ -244,11 +244,11 @@ def test_the_command_walks_over_terrain(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("a.npy", "--from", "1,x"), "is no cell"),
+        (("a.npy", "--from", "1,x"), "is not a cell"),
         (("a.npy", "--from", "9,9"), "outside"),
         (("a.npy", "--from", "0,0", "--paths", "b.geojson"), "--paths needs --to"),
         (("-", "--from", "0,0"), "--elevation"),
-        (("a.npy", "--from", "bad.geojson"), "no JSON"),
+        (("a.npy", "--from", "bad.geojson"), "not JSON"),
         (("a.npy", "--from", "empty.geojson"), "holds no points"),
         (("a.npy", "--from", "one.geojson"), "no x and y"),
         (("a.npy", "--from", "0,0", "--connectivity", "7"), "--connectivity"),

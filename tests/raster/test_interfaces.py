@@ -1,4 +1,4 @@
-"""The functions of scikit-image, xarray-spatial and dijkstra3d; with the libraries where there."""
+"""Interfaces of scikit-image, xarray-spatial and dijkstra3d, compared if installed."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_bad_input(raster: Raster) -> None:
     ):
         with pytest.raises(OptionError, match=text):
             least_cost_paths(raster, PAIRS, **options)
-    with pytest.raises(OptionError, match="is no \\(source, target\\)"):
+    with pytest.raises(OptionError, match="is not a \\(source, target\\)"):
         least_cost_paths(raster, [(1, 2, 3)])
     with pytest.raises(OptionError, match="not one source and one target"):
         least_cost_paths(raster, [([(1, 2), (3, 4)], (3, 4))])

@@ -1,4 +1,4 @@
-"""The kernel's own text on the emulated device: the bits of the CPU's engine."""
+"""Text of the kernel on the emulated device: the bits of the CPU's engine."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_nothing_is_read_before_it_is_written() -> None:
 
 
 def by_parts(raster: Raster, sources: Any, lines: int, **options: Any) -> dict[str, Any]:
-    """Solve in memory for about so many lines, and compare with the CPU."""
+    """Solve in memory for a number of lines, and compare with the CPU."""
     want = cost_distance(raster, sources, **options)
     memory = cuda.Engine(raster).bytes_of(lines)
     got = cost_distance(raster, sources, device="cuda", memory=memory, **options)
@@ -90,7 +90,7 @@ def by_parts(raster: Raster, sources: Any, lines: int, **options: Any) -> dict[s
 
 
 def random_request(seed: int, connectivity: int) -> tuple[Raster, Any, dict[str, Any]]:
-    """A raster, sources, and options of the search."""
+    """Return a raster, sources, and options of the search."""
     rng = np.random.default_rng(seed)
     flat = connectivity in (4, 8, 16)
     shape = rng.integers(26, 90, 2) if flat else rng.integers(5, 30, 3)
@@ -121,7 +121,7 @@ def random_request(seed: int, connectivity: int) -> tuple[Raster, Any, dict[str,
 
 
 def random_parts(connectivity: int, seeds: range) -> None:
-    """Random rasters in memory for 6 (12) lines up to half of them; some parts have to wait."""
+    """Solve random rasters in memory for 6 (12) lines up to half; some parts have to wait."""
     visits = []
     for seed in seeds:
         raster, cells, search = random_request(seed, connectivity)
@@ -176,7 +176,7 @@ def test_sources_at_the_border_of_a_tile(shape: tuple[int, ...]) -> None:
 def test_handed_over_where_few_tiles_are_at_work(
     patience: int, wide: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To the CPU and back, as often as there are passages and open places in turn."""
+    """To the CPU and back, as often as passages and open areas alternate."""
     monkeypatch.setattr(cuda, "_patience", lambda nbytes: patience)
     monkeypatch.setattr(cuda, "_WIDE", wide)
     hall = noise((91, 130), np.float32)

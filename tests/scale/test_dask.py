@@ -1,4 +1,4 @@
-"""Rows on a real cluster of two processes: the same bits, whatever is killed on the way."""
+"""Rows on a real cluster of two processes: the same bits, whichever worker is killed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from tests.program import PROGRAM, fail, succeed
 distributed = pytest.importorskip("distributed")
 zarr = pytest.importorskip("zarr")
 
-SLOW = "dijkstra_array@cpu"  # takes a while per row
+SLOW = "dijkstra_array@cpu"  # slow per row
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """Two workers, each a process with one thread; a killed one is started again."""
+    """Provide two workers, each a process with one thread; a killed one is restarted."""
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -81,7 +81,7 @@ def addresses(client: Any) -> set[str]:
 
 
 def wait_for_two(client: Any, before: set[str]) -> None:
-    """Until a killed worker has been started again, for the test after."""
+    """Wait until a killed worker has been restarted, for the next test."""
     wait_for(lambda: len(addresses(client)) == 2 and addresses(client) != before)
 
 
@@ -103,14 +103,14 @@ def test_rows_are_those_of_one_machine_and_a_run_goes_on_where_one_stopped(clien
     assert (stats["blocks"], stats["kept"], stats["rows_per_block"]) == (13, 0, 70)
     assert sum(stats["engines"].values()) == 13
     assert told[-1] == (900, 900)
-    # What lies on the disk is what one machine writes, but for the word on the engine.
+    # Files equal those of one machine except for the name of the engine.
     one, other = manifest(here), manifest(there)
     assert one.pop("engine") != other.pop("engine")
     assert one == other
     assert sorted(p.relative_to(here) for p in here.rglob("*")) == sorted(
         p.relative_to(there) for p in there.rglob("*")
     )
-    # The two go on from each other's blocks.
+    # Each resumes from the other's blocks.
     nearfar.all_pairs(graph, out=there, device="cpu", stats=stats)
     lost = there / "c" / "2" / "0"
     lost.write_bytes(lost.read_bytes()[:-9])
@@ -238,7 +238,7 @@ def test_an_output_with_another_request_and_a_run_that_is_under_way(client, tmp_
 
 
 def test_a_worker_whose_client_has_gone_writes_nothing(tmp_path):
-    """Such a block would land in whatever run owns the folder by then."""
+    """Its block could otherwise enter a later run of the folder."""
     from nearfar.scale.work import Given, Job, solve_block
 
     graph, path = mesh(4), tmp_path / "rows.zarr"
@@ -335,14 +335,14 @@ def test_resources_and_devices_that_no_worker_has(client, tmp_path):
 
 
 def test_a_block_that_ends_its_workers(client, monkeypatch, tmp_path):
-    """Out of memory looks like this; the run must not go on for ever."""
+    """Lack of memory looks like this; the run must end."""
     from nearfar.scale import rows
 
     def ends(*_: Any) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     before = addresses(client)
-    ends.__module__ = "__main__"  # sent as it is
+    ends.__module__ = "__main__"  # sent by value
     monkeypatch.setattr(rows, "solve_block", ends)
     client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""The estimators beside scikit-learn's own."""
+"""Estimators, compared with scikit-learn's own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def curve() -> np.ndarray:
 
 
 def same_shape(one: np.ndarray, other: np.ndarray) -> float:
-    """Largest difference of two embeddings, whose axes may point the other way."""
+    """Return the largest difference of two embeddings, whose axes may be reversed."""
     signs = np.sign((one * other).sum(axis=0))
     return float(np.abs(one - other * signs).max())
 

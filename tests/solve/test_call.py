@@ -1,4 +1,4 @@
-"""What people type: names of methods and devices, keywords of other libraries, a wrong object."""
+"""Input of users: names of methods and devices, other libraries' keywords, wrong objects."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_what_scipy_has_besides_is_named() -> None:
 
 @pytest.mark.parametrize("weight", ["3", None])
 def test_a_weight_that_is_no_number_is_refused(weight: Any) -> None:
-    """A text "3" counted as 3, and None as NaN."""
+    """Regression: the text "3" counted as 3, and None as NaN."""
     theirs = nx.DiGraph([("a", "b", {"weight": weight}), ("b", "c", {"weight": 2})])
     with pytest.raises(
         nearfar.GraphError, match="edge attribute 'weight' is not a number everywhere"
@@ -163,7 +163,7 @@ def test_explain_ranks_what_auto_would_take(g: Graph) -> None:
 
 
 def test_public_modules_are_there_and_nothing_else_is_shown() -> None:
-    """nearfar.csgraph needed an import of its own; dir() showed helpers."""
+    """Regression: nearfar.csgraph needed a separate import; dir() listed helpers."""
     code = "import nearfar; print(nearfar.csgraph.dijkstra, nearfar.solve.Nearest, dir(nearfar))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "function dijkstra" in out.stdout
@@ -203,7 +203,7 @@ nearfar.all_pairs(g, sources=[0])
 
 
 def test_type_checkers_refuse_what_is_wrong_and_nothing_else(tmp_path: Path) -> None:
-    """mypy took `sssp(g, 0, limt=3)` and gave Any for every answer."""
+    """Regression: mypy accepted `sssp(g, 0, limt=3)` and inferred Any for answers."""
     pytest.importorskip("mypy")
     file = tmp_path / "typed.py"
     file.write_text(TYPED)

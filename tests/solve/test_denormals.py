@@ -18,7 +18,7 @@ TINY = np.finfo(np.float32).smallest_subnormal
 
 
 def tiny_graph() -> Graph:
-    """A connected graph whose distances are all denormal numbers of 32 bits."""
+    """Return a connected graph whose distances are all 32-bit denormal numbers."""
     rng = np.random.default_rng(3)
     n = 30
     tails = np.concatenate([np.arange(n - 1), rng.integers(0, n, 60)])

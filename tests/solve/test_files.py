@@ -1,4 +1,4 @@
-"""Rows on disk: formats, identity of a run, and resuming after the process was killed."""
+"""Rows in files: formats, identity of a run, and resuming after a kill."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_rows_are_those_of_the_matrix(path):
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64"])
 @pytest.mark.parametrize("targets", [None, [7, 3, 3, 60]])
 def test_values_come_back_as_they_are(path, dtype, targets):
-    """Every dtype bit for bit, unreached (inf or the greatest integer) and chosen columns too."""
+    """Every dtype bit for bit, including unreached values and chosen columns."""
     graph = graph_of(seed=5, n=80, m=110).astype(dtype)
     if np.dtype(dtype).kind == "f":
         graph = Graph.from_csr(graph.indptr, graph.indices, graph.weights / 7)
@@ -172,7 +172,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(nearfar.__file__).parents[1]
 
 
 def slow_writer(path):
-    """A process that writes blocks of 3 rows, and takes its time after each."""
+    """Start a process that writes blocks of 3 rows, with a pause after each."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, str(path)], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
     )
@@ -209,7 +209,7 @@ def test_resume_after_kill_at_a_random_block(path, seed):
     np.testing.assert_array_equal(contents(path), all_pairs(graph))
 
 
-#: Places at which a kill is one that nothing prepared for: function, which call, before or after.
+#: Worst places for a kill: function, number of the call, before or after it.
 KILLS = {
     "before the data": ("DATA", "open", 1, "before"),
     "after the data appeared": ("DATA", "open", 1, "after"),
@@ -272,7 +272,7 @@ def killer():
 
 
 def places():
-    """A form of output and a place; only a file that is mapped takes its disk space first."""
+    """Return a form of output and a place; only a mapped file reserves disk space first."""
     for form in FORMATS:
         for place, (_, name, _, _) in KILLS.items():
             if name != "_reserve" or form == ".npy":
@@ -293,7 +293,7 @@ def test_a_full_disk_names_the_array(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(("path", "place"), list(places()), indirect=["path"])
 def test_resume_after_a_kill_at_the_worst_places(path, place, killer):
-    """No kill blocks the next run, and that leaves nothing but the data and its manifest."""
+    """No kill blocks the next run, which leaves only the data and its manifest."""
     owner, name, nth, when = KILLS[place]
     form = {".npy": "store.NpyRows", ".zarr": "store.ZarrRows", ".parquet": "store.ParquetRows"}
     owner = owner.replace("DATA", form[path.suffix])
@@ -311,7 +311,7 @@ def test_resume_after_a_kill_at_the_worst_places(path, place, killer):
 
 
 def test_a_second_writer_is_told_of_the_first(path):
-    """Two writers left 2,000 rows of 1,500 in parquet, and zarr that could not be read."""
+    """Regression: two writers left 2,000 rows of 1,500 in Parquet, and unreadable Zarr."""
     child = slow_writer(path)
     wait_for_blocks(path, child, 2)
     want = rf"process {child.pid} on {socket.gethostname()} since 2\d\d\d-.*wait until it ends"
@@ -338,7 +338,7 @@ def test_a_writer_lets_go_after_an_error_too(path):
 
 
 def test_a_file_that_cannot_be_mapped_leaves_nothing(tmp_path):
-    """The map is refused after the file has its size: a sparse file of 3.2 GB stayed."""
+    """Regression: if mapping failed after sizing, a sparse file of 3.2 GB remained."""
     program = """
 import resource, sys
 from nearfar import Graph, all_pairs
@@ -406,7 +406,7 @@ def test_another_matrix_in_the_place_of_the_data(tmp_path):
 
 
 def test_another_array_in_the_place_of_the_chunks(tmp_path):
-    """Rows were cut to the width that the damaged description of the array gave."""
+    """Regression: rows were cut to the width in the array's damaged description."""
     zarr = pytest.importorskip("zarr")
     graph, path = graph_of(), tmp_path / "rows.zarr"
     want = np.asarray(all_pairs(graph, out=path)[:])
@@ -427,7 +427,7 @@ def test_a_damaged_manifest_is_an_error(tmp_path, text):
 
 
 def test_a_full_disk_is_an_error_before_the_work(tmp_path, monkeypatch):
-    """Writing to the map of a sparse file on a full disk killed the process (SIGBUS)."""
+    """Regression: writing to a mapped sparse file on a full disk raised SIGBUS."""
     path, asked = tmp_path / "rows.npy", []
 
     def full(handle, start, size):
@@ -445,7 +445,7 @@ def test_a_full_disk_is_an_error_before_the_work(tmp_path, monkeypatch):
 
 
 def test_rows_are_not_resumed_under_other_names(tmp_path):
-    """A Parquet folder ended with rows under the names of both runs."""
+    """Regression: a Parquet folder had rows with the names of both runs."""
     pytest.importorskip("pyarrow")
     plain = graph_of()
     count = plain.n_vertices
@@ -467,14 +467,14 @@ def test_rows_are_not_resumed_under_other_names(tmp_path):
         distances(plain, [1, 2], out=path)
     distances(one, ["a1", "a2"], out=path)
     assert read_rows(path)[0].tolist() == ["a1", "a2"]
-    numbers = tmp_path / "rows.npy"  # which keeps no names
+    numbers = tmp_path / "rows.npy"  # .npy stores no names
     distances(one, ["a1"], out=numbers)
     distances(other, ["b1"], out=numbers)
 
 
 @pytest.mark.parametrize("block", [1, 3, 4])
 def test_a_manifest_with_another_block_size(block, tmp_path):
-    """A block's checksum held whatever number of rows the manifest gave it: rows came twice."""
+    """Regression: a changed number of rows passed the checksum, and rows occurred twice."""
     pytest.importorskip("pyarrow")
     graph = graph_of()
     path, manifest = tmp_path / "rows.parquet", tmp_path / "rows.parquet.manifest.json"

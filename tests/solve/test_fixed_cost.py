@@ -1,4 +1,4 @@
-"""What a call costs besides its search: counted in calls of functions, which no machine changes."""
+"""Fixed cost of a call, in numbers of function calls, which do not depend on the machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CALLS: dict[str, tuple[int, Callable[[Graph], Any]]] = {
 }
 
 
-#: Functions of nearfar in a warm call, their files, and how often one in another file is next.
+#: Functions of nearfar in a warm call, their files, and the number of changes of file.
 _WALKS: dict[str, tuple[int, int, int, Callable[[Graph], Any]]] = {
     "one source": (46, 17, 26, lambda g: nearfar.sssp(g, 0, device="cpu")),
     "prepared rows on a GPU": (
@@ -39,7 +39,7 @@ _WALKS: dict[str, tuple[int, int, int, Callable[[Graph], Any]]] = {
 
 @pytest.mark.parametrize("what", _WALKS)
 def test_a_call_passes_few_files(what: str, request: pytest.FixtureRequest) -> None:
-    """A reader who follows a call turns to another file that often."""
+    """The number of changes of file along a call."""
     calls, files, turns, call = _WALKS[what]
     graph = nearfar.generate("grid", rows=12, columns=12)
     if "GPU" in what:
@@ -105,7 +105,7 @@ def test_the_choice_within_a_family_is_remembered_and_made_anew(
     assert not asked
     nearfar.sssp(graph, 1, method="dijkstra", device="cpu", targets=[3])
     assert asked == ["cpu"]  # with targets other forms may be cheaper
-    # What auto takes is another choice than that of a family.
+    # The choice of auto and the choice within a family are cached separately.
     assert nearfar.sssp(graph, 1, device="cpu").reason != first.reason
 
 

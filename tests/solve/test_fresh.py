@@ -1,4 +1,4 @@
-"""A matrix searched before it is checked: equal answers, and nothing wrong with it goes unseen."""
+"""Search of a matrix before its checks: equal answers, and no fault goes unnoticed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def search_bare(
     predecessors: bool = False,
     threads: int = 1,
 ) -> Rows | None:
-    """Rows by the pipe, or None where it had to look at the matrix first."""
+    """Return rows by the pipe, or None if it had to check the matrix first."""
     graph = adjacency(matrix)
     assert fresh.is_fresh(graph)
     flat = np.ravel(np.asarray(sources)) % graph.n_vertices
@@ -95,7 +95,7 @@ def test_a_view_keeps_its_arrays() -> None:
 
 
 def dense(kind: str, n: int = 301, seed: int = 8) -> sp.csr_array:
-    """Long rows, with weights of a byte, of two, or of neither."""
+    """Return long rows with weights of one byte, of two, or of neither."""
     random = np.random.default_rng(seed)
     top = {"byte": 256, "short": 65_536, "fractions": 9, "one fraction": 256, "long": 70_000}[kind]
     matrix = sp.csr_array(random.random((n, n)) < 0.5).astype(np.float64)
@@ -201,7 +201,7 @@ def test_every_interface_reads_a_matrix_as_it_is() -> None:
     stats: dict[str, object] = {}
     np.testing.assert_array_equal(nearfar.distances(matrix, [3, 9], stats=stats), expected)
     assert "one search of a matrix" in str(stats["reason"])
-    nearfar.verify(paths.graph, paths)  # which looks at the graph at last
+    nearfar.verify(paths.graph, paths)  # verify finally reads the graph
     assert not fresh.is_fresh(paths.graph)
     assert paths.path_to(9)[0] == 3
 

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a solve: every method on the CPU looks for signals as it goes."""
+"""Ctrl-C during a solve: every method on the CPU checks for signals regularly."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from nearfar import Graph, _cpu, csgraph
 from nearfar.generators import generate
 from nearfar.registry import Request, variants
 
-LATEST = 0.2  # seconds of the caller's processor time between two looks, at most
-ENOUGH = 6  # looks after which a watched run is stopped
-# A search of a graph this large is over before the first look is due.
+LATEST = 0.2  # maximum processor seconds of the caller between two checks
+ENOUGH = 6  # number of checks after which a watched run is stopped
+# On a graph of this size the search ends before the first check is due.
 TOO_FAST = {"breadth_first@cpu"}
 ANY = Graph.from_edges([0], [1], [1])
 MATRIX = [v.id for v in variants(device="cpu") if "matrix" in v.id]
@@ -32,7 +32,7 @@ LISTS = [
 
 
 class EnoughSeen(BaseException):
-    """Raised out of a solve, as KeyboardInterrupt is."""
+    """Exception raised out of a solve, as KeyboardInterrupt is."""
 
 
 @functools.cache
@@ -52,10 +52,10 @@ def forgotten() -> Iterator[None]:
 
 
 def stopped(run: Callable[[], Any], look: Callable[[], bool], first: float) -> bool:
-    """Whether a run was stopped by ``look``, which runs from time to time and says when to stop.
+    """Return whether a run was stopped by ``look``, which runs periodically.
 
-    Python drops what a handler raises while a finalizer or a callback of the garbage collector
-    runs: then the next look raises again.
+    Python discards an exception of a handler that runs inside a finalizer or a callback of the
+    garbage collector: then the next check raises again.
     """
     over = False
 
@@ -76,7 +76,7 @@ def stopped(run: Callable[[], Any], look: Callable[[], bool], first: float) -> b
     signal.setitimer(signal.ITIMER_VIRTUAL, first, 0.01)
     try:
         run()
-        over = True  # a look that comes now, as the run has ended by itself, raises no more
+        over = True  # the run has ended, so a later check must not raise
         return False
     except EnoughSeen:
         return True
@@ -87,9 +87,9 @@ def stopped(run: Callable[[], Any], look: Callable[[], bool], first: float) -> b
 
 
 def longest_silence(run: Callable[[], Any], enough: int = ENOUGH) -> float:
-    """The longest time in which a run did not look for signals; it is stopped after enough looks.
+    """Return the longest time without a check for signals; the run is stopped after enough checks.
 
-    In processor time of this thread, so that a busy machine does not count.
+    It is processor time of this thread, so that load on the machine does not matter.
     """
     looks = [time.thread_time()]
 
@@ -119,7 +119,7 @@ def test_an_exception_that_was_dropped_is_raised_again() -> None:
         spin(0.02)
 
     def run() -> None:
-        gc.collect()  # the first look comes in the callback
+        gc.collect()  # the first check happens in the callback
         spin(10.0)
 
     gc.callbacks.append(callback)
@@ -131,13 +131,13 @@ def test_an_exception_that_was_dropped_is_raised_again() -> None:
 
 
 def watched(run: Callable[[], Any], enough: int = ENOUGH) -> bool:
-    """Whether a run is never silent for long; what it prepares once per graph does not count."""
+    """Return whether a run checks regularly; preparation once per graph does not count."""
     return any(longest_silence(run, enough) < LATEST for _ in range(3))
 
 
 @pytest.mark.parametrize("method", LISTS)
 def test_one_source(method: str) -> None:
-    # With one bucket for everything delta-stepping is slow enough for a look in its middle.
+    # With a single bucket delta-stepping is slow enough for a check during the run.
     options = {"delta": 1e9} if method.startswith("delta") else {}
     threads = 2 if "parallel" in method else 1
     assert watched(
@@ -161,13 +161,13 @@ def test_many_sources(method: str, threads: int) -> None:
 
 @pytest.mark.parametrize("kind", ["mean", "nearest:20000", ("histogram", (0, 9, 99, 999))])
 def test_reductions_to_their_end(kind: Any) -> None:
-    """A block of rows was reduced without a look: a second for these 13 million entries."""
+    """Regression: a block of rows, 13 million entries, was reduced without a check for a second."""
     graph = generate("uniform_random", vertices=1 << 16, degree=4)
     assert watched(lambda: nearfar.distances(graph, range(200), reduce=kind), enough=10**9)
 
 
 def test_crauser_to_its_end() -> None:
-    """What it lays out for a graph counts too: another graph each time."""
+    """The data built per graph counts as well, so that each run has a new graph."""
     indptr, indices = lists().indptr, lists().indices
     weights = np.random.default_rng(1).integers(1, 1000, len(indices)).astype(np.int32)
 

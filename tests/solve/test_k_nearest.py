@@ -1,4 +1,4 @@
-"""The k nearest of several sources, in every form, against a row per source."""
+"""The k nearest of several sources, in every form, compared with a row per source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.strategies import graphs
 
 
 def by_hand(graph: Graph, sources: list[int], k: int, limit: Any = None) -> tuple[Any, Any]:
-    """Lists of (distance, source) by sorting a row per source."""
+    """Return lists of (distance, source) by sorting a row per source."""
     rows = nearfar.distances(graph, sources, limit=limit, threads=1)
     none = unreached_value(rows.dtype)
     distances, places = [], []
@@ -33,7 +33,7 @@ def by_hand(graph: Graph, sources: list[int], k: int, limit: Any = None) -> tupl
 
 
 def lists(found: nearfar.solve.Nearest) -> tuple[Any, Any]:
-    """The same from an answer; what fills up stands behind the rest."""
+    """Return the same lists from an answer; padding follows the entries."""
     none = unreached_value(found.distances.dtype)
     distances, places = [], []
     for near, at in zip(found.distances, found.sources, strict=True):
@@ -62,10 +62,10 @@ def test_every_form(graph: Graph, k: int, data: st.DataObject) -> None:
                 assert lists(found) == want
                 assert found.distances.dtype == graph.weight_dtype or found.distances.max() > 2**31
             elif served is prepared and rounded:
-                if limit is None:  # else a distance may round to either side of it
+                if limit is None:  # with a limit, a distance may round to either side of it
                     for near, exact in zip(lists(found)[0], want[0], strict=True):
                         assert near == pytest.approx(exact, rel=1e-5)
-            else:  # rounding may exchange two of the same distance
+            else:  # rounding may exchange two of equal distance
                 assert lists(found)[0] == want[0]
 
 

@@ -1,4 +1,4 @@
-"""Batch and Bellman-Ford kernels on the emulated device: their logic, not speed or order."""
+"""Batch and Bellman-Ford kernels on the emulated device: logic, not speed or order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_batch(method, dtype):
 @pytest.mark.parametrize("bits", [16, 32])
 @pytest.mark.parametrize("width", [1, 40])
 def test_lists_give_the_same_rows(bits, width, monkeypatch):
-    """Vertices listed before they are relaxed: thin rows, and words full of them."""
+    """Vertices are listed before they are relaxed: sparse rows, and full words."""
     rng = np.random.default_rng(5)
     n = 700
     tails = np.concatenate([np.zeros(600, int), rng.integers(0, n, width * 50)])
@@ -82,7 +82,7 @@ def test_sixteen_bits_are_repeated_in_thirty_two():
 
 
 def test_a_queue_that_overflows_loses_nothing(monkeypatch):
-    """A star's leaves do not fit the queue of 16: what spills is found again."""
+    """A star's leaves do not fit the queue of 16; the overflow is recovered."""
     monkeypatch.setattr(cuda, "MOST_ENTRIES", 16)
     rng = np.random.default_rng(2)
     n = 300
@@ -134,7 +134,7 @@ def test_all_pairs_with_negative_weights(method, dtype):
     for n, m in [(1, 0), (9, 30), (33, 120)]:
         graph = random_graph(rng, n, m, dtype, negative=n > 9)
         truth = rows_of(graph)
-        # The paper's forms launch again and again for each source: a few of them.
+        # The paper's forms launch repeatedly for each source, so there are few sources.
         whole = method in ("johnson", "floyd_warshall")
         sources = np.arange(n) if whole else rng.integers(0, n, min(n, 6))
         found = distances(graph, sources, method=f"{method}@cuda")
@@ -145,7 +145,7 @@ def test_all_pairs_with_negative_weights(method, dtype):
 
 
 def on_the_device(graph):
-    """The same graph made of device arrays."""
+    """Return the same graph built from device arrays."""
     cp = runtime.cupy()
     weights = None if graph.weights is None else cp.asarray(graph.weights)
     return Graph.from_csr(cp.asarray(graph.indptr), cp.asarray(graph.indices), weights)
@@ -154,7 +154,7 @@ def on_the_device(graph):
 @pytest.mark.parametrize("place", [lambda graph: graph, on_the_device])
 @pytest.mark.parametrize("weighted", [True, False])
 def test_edges_to_dead_ends_are_marked(place, weighted):
-    """Those whose target has no way on but back to where they came from, itself left aside."""
+    """Edges to vertices without out-edges except to the edge's start, and without self-loops."""
     tails = [0, 1, 1, 2, 3, 3, 4, 5, 1, 7, 7, 7, 3]
     heads = [1, 0, 2, 2, 1, 4, 3, 3, 7, 1, 7, 1, 7]
     weights = np.ones(len(tails), dtype=np.int32) if weighted else None
@@ -180,7 +180,7 @@ def test_dead_ends_are_not_marked_where_there_is_no_room_for_a_copy(monkeypatch)
 
 @pytest.mark.parametrize("method", IN_BLOCKS)
 def test_a_vertex_that_leads_back_to_one_of_two_is_a_way_from_the_other(method):
-    """2 leads back to 1 alone: a dead end from there, and on the way from 0."""
+    """Vertex 2 leads only back to 1: a dead end from 1, but a way from 0."""
     graph = Graph.from_edges([0, 1, 2, 0], [2, 2, 1, 1], np.array([1, 1, 1, 9], dtype=np.int32))
     truth = all_pairs(graph, method="worker_per_source@cpu")
     np.testing.assert_array_equal(truth[0], [0, 2, 1])
@@ -219,7 +219,7 @@ def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit, plac
 
 @pytest.mark.parametrize("method", IN_BLOCKS)
 def test_blocks_of_rows_go_on_with_the_edges_that_were_left(monkeypatch, method):
-    """A reduction block by block looks at each vertex's edges once, and so does the next call."""
+    """A blockwise reduction checks each vertex's edges once, as does the next call."""
     monkeypatch.setattr(essential, "_FEWEST", 8)
     rng = np.random.default_rng(3)
     graph = random_graph(rng, 60, 700, np.int32)
@@ -281,7 +281,7 @@ def test_reductions_on_the_device_have_the_bits_of_the_host(method, dtype, targe
 
 @pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
 def test_device_arrays_in_and_out(method, monkeypatch):
-    """A graph from the device, or out on it: rows stay there, whole, and are never fetched."""
+    """With device graphs or outputs, rows stay on the device and are never copied."""
     rng = np.random.default_rng(3)
     graph = random_graph(rng, 60, 200, np.int32)
     truth = rows_of(graph)
@@ -310,7 +310,7 @@ def test_device_arrays_in_and_out(method, monkeypatch):
 
 @pytest.mark.parametrize("heavy", [False, True])
 def test_pairs_on_the_device(heavy, monkeypatch):
-    """The vector is gathered where the rows are; pairs may be a device array themselves."""
+    """The vector is gathered on the device of the rows; pairs may be a device array."""
     rng = np.random.default_rng(3)
     graph = random_graph(rng, 60, 200, np.int32)
     if heavy:  # sums that need 64 bits
@@ -362,7 +362,7 @@ def test_out_on_the_device_is_refused_by_methods_of_the_host():
 
 @pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
 def test_a_stuck_row_is_an_error(method, monkeypatch):
-    """A bound on steps that is too small ends the kernel in words, never in a wrong answer."""
+    """Too small a bound on steps ends the kernel with an error, not with a wrong answer."""
     n = 60
     path = Graph.from_edges(range(n - 1), range(1, n), np.ones(n - 1, dtype=np.int32))
     monkeypatch.setattr(device_rows, "steps_allowed", lambda n: 3)
@@ -371,7 +371,7 @@ def test_a_stuck_row_is_an_error(method, monkeypatch):
 
 
 def single_trees(graph):
-    """Distances and predecessors of a search per source on the host."""
+    """Return distances and predecessors of a search per source on the host."""
     method = "bellman_ford_queue@cpu"
     found = [nearfar.sssp(graph, s, method=method) for s in range(graph.n_vertices)]
     return np.array([p.distances for p in found]), np.array([p.predecessors for p in found])
@@ -395,7 +395,7 @@ PREDECESSORS = [
     ],
 )
 def test_predecessors_of_many_rows(method, kind, dtype):
-    """Host graph and device graph, whole and with a limit: the trees of single searches."""
+    """Host and device graphs, whole and with a limit: the trees of single searches."""
     rng = np.random.default_rng(7)
     graph = random_graph(rng, 40, 200, dtype, negative=kind == "negative")
     if kind == "zeros":
@@ -432,7 +432,7 @@ def test_predecessors_never_pass_through_the_host(method, monkeypatch):
 @pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global"])
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32])
 def test_figures_of_rows_come_with_the_rows(method, dtype, monkeypatch):
-    """Of integers no pass over the rows; of what 16 bits do not hold, and of floats, there is."""
+    """Integers that fit 16 bits need no pass over the rows; others and floats do."""
     monkeypatch.setattr(essential, "_FEWEST", 8)
     passes = []
     plain = arrays.device_row_figures

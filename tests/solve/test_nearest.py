@@ -1,4 +1,4 @@
-"""The nearest of several places, maps in one call, and what the public functions share."""
+"""The nearest of several places, maps in one call, and shared behaviour of public functions."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_nearest_source_over_a_vertex_beyond_the_limit() -> None:
 
 
 def test_the_method_of_a_graph_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each call joins other sources to the graph; what was chosen before holds for those too."""
+    """Each call joins other sources to the graph; the earlier choice holds for them as well."""
     ranked: list[str] = []
     estimates = ranking.estimates
     monkeypatch.setattr(
@@ -181,7 +181,7 @@ def test_all_but_the_first_parameters_go_by_keyword() -> None:
 
 
 def test_k_shortest_paths_look_at_what_they_need() -> None:
-    """A way to the target that does not fit 64 bits was an error though no path wanted uses it."""
+    """Regression: a path that does not fit 64 bits was an error although no wanted path used it."""
     half = 2**62
     ends = [0, 1, 0, 3, 4], [1, 2, 2, 4, 2]
     graph = nearfar.Graph.from_edges(*ends, np.array([1, 1, 5, half, half]))

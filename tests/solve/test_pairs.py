@@ -1,4 +1,4 @@
-"""Distances of pairs: one decision for all of them, whatever it is the distances of searches."""
+"""Distances of pairs: one decision for all of them, with the distances of searches."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_every_way_is_a_search(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_many_pairs_of_a_plain_graph_prepare_it_once() -> None:
-    """Issue 42: each block of 256 sources searched, since it alone did not repay preparing."""
+    """Regression: each block of 256 sources searched, since one block did not repay preparing."""
     graph = nearfar.generate("country_roads", vertices=20_000, seed=1)
     pairs = np.random.default_rng(0).integers(0, graph.n_vertices, (8_000, 2))
     found, stats = asked(graph, pairs)
@@ -70,7 +70,7 @@ def test_many_pairs_of_a_plain_graph_prepare_it_once() -> None:
 
 
 def test_pairs_that_form_a_grid_are_a_table() -> None:
-    """Issue 42: 500 x 2,000 pairs took 200 times as long as the table."""
+    """Regression: 500 x 2,000 pairs took 200 times as long as the table."""
     graph = nearfar.generate("road_like", vertices=3_000, seed=1)
     rng = np.random.default_rng(0)
     n = graph.n_vertices

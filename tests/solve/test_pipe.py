@@ -1,4 +1,4 @@
-"""One rule for every method: the dtype of an answer, what is lost, limits, ties, predecessors."""
+"""Common rules of all methods: dtypes of answers, overflow, limits, ties, predecessors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nearfar.registry import Request, variants
 TOP32, TOP64 = np.iinfo(np.int32).max, np.iinfo(np.int64).max
 HALF = 2**30
 
-# Not those that take no weights, or answer from a prepared graph alone.
+# Without variants that ignore weights or need a prepared graph.
 WEIGHTED = [
     v for v in variants() if v.weights != "unweighted" and "prepared" not in v.run.__module__
 ]
@@ -27,13 +27,13 @@ DEVICE = [v.id for v in WEIGHTED if v.device == "cuda" and "sssp" not in v.probl
 
 
 def fits(dtype: object = np.int32) -> Graph:
-    """Weights up to 2^30: three of them would not fit, but no shortest path has so many."""
+    """Return weights up to 2^30: three would not fit, but no shortest path has three edges."""
     weights = np.array([HALF, HALF - 2, 3, HALF, 5, 9], dtype=dtype)
     return Graph.from_edges([0, 1, 0, 2, 3, 1], [1, 2, 2, 3, 0, 3], weights)
 
 
 def exceeds(dtype: object = np.int32) -> Graph:
-    """From 0 a distance of 2^31 - 1 or more; from 3 none."""
+    """Return a graph with a distance of 2^31 - 1 or more from 0, and none from 3."""
     weights = np.array([HALF, HALF, 7, 1], dtype=dtype)
     return Graph.from_edges([0, 1, 3, 3], [1, 2, 4, 5], weights, n_vertices=6)
 
@@ -46,7 +46,7 @@ def runs(graph: Graph, method: str, problem: str = "batch") -> bool:
 
 
 def rows(graph: Graph) -> np.ndarray:
-    """The truth in 64 bits."""
+    """Return the right distances in 64 bits."""
     wide = graph.astype(np.int64)
     return np.array([nearfar.sssp(wide, v).distances for v in range(graph.n_vertices)])
 
@@ -68,7 +68,7 @@ def test_the_dtype_of_one_source_does_not_depend_on_the_method(method: str) -> N
 @pytest.mark.parametrize("method", ONE)
 @pytest.mark.parametrize("given", [{"targets": [1]}, {"limit": HALF}, {"limit": TOP32 - 1}])
 def test_what_is_beyond_the_answer_proves_nothing(method: str, given: dict[str, object]) -> None:
-    """A search that stops early leaves vertices unreached whose distance would not fit."""
+    """An early stop leaves vertices unreached whose distances would not fit."""
     graph = exceeds()
     paths = nearfar.sssp(graph, 0, method=method, **given)
     assert paths.distances.dtype == np.int32
@@ -173,7 +173,7 @@ def test_a_row_of_floats_is_the_same_bits_beside_one_that_does_not_fit() -> None
     np.testing.assert_array_equal(both[0], alone.distances.astype(np.float64))
     np.testing.assert_array_equal(before[0], alone.predecessors)
     np.testing.assert_array_equal(before[1], nearfar.sssp(graph, 0).predecessors)
-    out = np.empty((1, 7))  # a caller's longer dtype changes no sum and no tree
+    out = np.empty((1, 7))  # a wider dtype of `out` changes no sum and no tree
     same, tree = nearfar.distances(graph, [3], predecessors=True, out=out)
     assert same is out
     np.testing.assert_array_equal(tree[0], alone.predecessors)
@@ -191,7 +191,7 @@ def test_lanes_leave_sums_near_the_end_of_64_bits_to_searches() -> None:
 
 
 def test_a_bound_that_paths_cannot_reach_costs_no_repetition() -> None:
-    """One heavy edge times all vertices is beyond 32 bits, but all edges together are not."""
+    """The heaviest edge times all vertices exceeds 32 bits, but the sum of all edges does not."""
     n = 50
     weights = np.ones(n - 1, dtype=np.int32)
     weights[0] = HALF
@@ -236,7 +236,7 @@ def test_nearest_of_targets_breaks_ties_by_vertex(k: int) -> None:
 
 
 def test_memory_that_a_method_takes_besides_its_rows(tmp_path: Path) -> None:
-    """The advice was to use fewer sources, for rows that a file takes."""
+    """Regression: the advice was fewer sources, although rows go to a file."""
     graph = nearfar.generate("grid", rows=40, columns=40)
     most = "100,000 bytes free: .*@cpu needs .* MiB in addition to its rows: use fewer"
     with pytest.raises(nearfar.OutOfMemoryError, match=most):
@@ -246,7 +246,7 @@ def test_memory_that_a_method_takes_besides_its_rows(tmp_path: Path) -> None:
 
 
 def test_more_nearest_than_memory_holds() -> None:
-    """It was NumPy's MemoryError, after all rows had been solved."""
+    """Regression: NumPy's MemoryError was raised after all rows had been solved."""
     graph = Graph.from_edges(np.zeros(39, int), np.arange(1, 40), np.ones(39, int))
     with pytest.raises(nearfar.OutOfMemoryError, match=r"or nearest:40 \(a row has no more col"):
         nearfar.distances(graph, [0, 1], reduce="nearest:1000000000000")
@@ -277,7 +277,7 @@ def test_a_vertex_of_another_graph_is_refused_before_anything_runs() -> None:
 
 
 def test_pairs_answer_for_the_pairs_alone() -> None:
-    """Of the rows and columns that pairs are solved in, other entries need more bits."""
+    """Other entries of the rows and columns that pairs need may not fit."""
     big = 2**30
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([big, big, big], dtype=np.int32))
     found = nearfar.distances(graph, pairs=[(0, 1), (2, 3)])
@@ -290,7 +290,7 @@ def test_pairs_answer_for_the_pairs_alone() -> None:
 
 
 def test_pairs_keep_to_memory_and_blocks() -> None:
-    """Both were forgotten."""
+    """Regression: both were ignored."""
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [1, 2, 3])
     with pytest.raises(nearfar.OutOfMemoryError):
         nearfar.distances(graph, pairs=[(0, 1), (2, 3)], memory=1)
@@ -300,7 +300,7 @@ def test_pairs_keep_to_memory_and_blocks() -> None:
 
 
 def test_a_negative_cycle_that_no_source_reaches() -> None:
-    """`auto` took a method that refuses one anywhere, where sssp answers from the same source."""
+    """Regression: `auto` chose a method that refuses negative cycles anywhere."""
     n = 30
     ring = np.arange(n)
     ends = np.append(ring, [n, n + 1]), np.append((ring + 1) % n, [n + 1, n])
@@ -313,13 +313,13 @@ def test_a_negative_cycle_that_no_source_reaches() -> None:
         nearfar.distances(graph, [0, n])
     with pytest.raises(NegativeCycleError):
         nearfar.all_pairs(graph)
-    with pytest.raises(NegativeCycleError):  # the method named looks for one anywhere
+    with pytest.raises(NegativeCycleError):  # the named method searches for one anywhere
         nearfar.distances(graph, [0], method="johnson@cpu")
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_reductions_on_the_host_are_those_of_arrays(dtype: str) -> None:
-    """One pass in C++ against the formulas in arrays that devices use, to the bit."""
+    """One pass in C++ has the bits of the array formulas that devices use."""
     from nearfar.solve.rows.reductions import _sums_by_halves
 
     rng = np.random.default_rng(5)

@@ -1,4 +1,4 @@
-"""Properties of any right solver: what a change of the graph must and must not change."""
+"""Properties of correct solvers: effects of changes of the graph."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Sixteen Python threads on one graph whose caches are empty: everybody gets the right answer.
+"""Sixteen Python threads on one graph with empty caches: every thread gets the right answer.
 
-With the interpreter's lock, solves alone overlap. Without it (`python -X gil=0` of a free-threaded
-build), everything does.
+With the interpreter's lock, only solves overlap. Without it (`python -X gil=0` of a free-threaded
+build), all code does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import nearfar
 from nearfar.generators import generate
 
 THREADS = 16
-#: What a thread asks of the graph, from its source; all of them use what is kept with the graph.
+#: Requests of a thread from its source, all of which use data cached on the graph.
 ASKS: list[Callable[[nearfar.Graph, int], Any]] = [
     lambda graph, s: nearfar.sssp(graph, s, threads=1).distances,
     lambda graph, s: nearfar.sssp(graph, s, threads=2, predecessors=True).predecessors,
@@ -41,7 +41,7 @@ def frequent_switches() -> Iterator[None]:
 
 
 def at_once(asks: list[Callable[[], Any]]) -> list[Any]:
-    """Results of calls that begin together, a thread each."""
+    """Return the results of calls that start together, one thread each."""
     together = Barrier(len(asks))
 
     def one(ask: Callable[[], Any]) -> Any:
@@ -98,7 +98,7 @@ def test_threads_read_one_prepared_graph() -> None:
 
 
 def test_registries_are_found_by_threads_at_once() -> None:
-    """A thread that came second saw the variants that the first one had registered so far."""
+    """Regression: a second thread saw only the variants registered so far."""
     from tests.program import run_python
 
     code = """
@@ -118,7 +118,7 @@ with ThreadPoolExecutor(16) as pool:
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_threads_share_what_a_graph_keeps_on_a_device() -> None:
-    """Solves of two threads wrote into the arrays of one prepared launch."""
+    """Regression: solves of two threads wrote to the arrays of one prepared launch."""
     graph = generate("road_like", vertices=400)
     sources = [(37 * number) % graph.n_vertices for number in range(8)]
     expected = nearfar.distances(graph, sources, device="cpu")

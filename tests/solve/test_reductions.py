@@ -1,4 +1,4 @@
-"""Reductions as monoids: partial results of parts of the columns give those of whole rows."""
+"""Reductions as monoids: partial results over columns combine to those of whole rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = ("count", "sum", "mean", "max", "summary", "nearest:5", ("histogram", (0
 
 
 def rows_of(dtype: str) -> tuple[Graph, np.ndarray]:
-    """A graph with vertices that nothing reaches, and all its rows."""
+    """Return a graph with vertices that nothing reaches, and all its rows."""
     rng = np.random.default_rng(3)
     weights = (rng.random(110) * 97).astype(dtype)
     graph = Graph.from_edges(*rng.integers(0, 60, (2, 110)), weights, n_vertices=60)
@@ -26,7 +26,7 @@ def rows_of(dtype: str) -> tuple[Graph, np.ndarray]:
 
 
 def partial(graph: Graph, rows: np.ndarray, reduction: Reduction, columns: np.ndarray) -> Partial:
-    """Of these columns."""
+    """Return the partial result of these columns."""
     every = np.arange(len(rows))
     sink = reduction.sink(every, columns, graph)
     (found,) = sink.of_rows(0, rows[:, columns].copy())
@@ -61,7 +61,7 @@ def test_a_reduction_is_a_monoid(kind: Any, dtype: str) -> None:
     every = np.sort(np.concatenate([one, two, three]))
     whole = finish(reduction, partial(graph, rows, reduction, every))
     joined = finish(reduction, left)
-    if reduction.kind == "nearest":  # of equal distances in another part any may come first
+    if reduction.kind == "nearest":  # of equal distances in different parts any may come first
         np.testing.assert_array_equal(joined[1], whole[1])
         halves = (partial(graph, rows, reduction, half) for half in (every[:30], every[30:]))
         ordered = combine(reduction, *halves)
@@ -96,7 +96,7 @@ def test_maximum_of_nothing_is_missing_and_not_a_distance(dtype: Any) -> None:
 
 
 def test_maxima_of_rows_of_two_widths() -> None:
-    """A row that does not fit 32 bits leaves the missing value of the others that of 64 bits."""
+    """One row that does not fit 32 bits widens the missing value of the others."""
     graph = Graph.from_edges([0, 1], [1, 2], np.array([2**31 - 2, 9], np.int32), n_vertices=4)
     most = distances(graph, [3, 0, 1], reduce="max", block=1)
     assert (most.dtype, most.tolist()) == (np.int64, [2**63 - 1, 2**31 + 7, 9])

@@ -1,4 +1,4 @@
-"""A source that is given several times is solved once, and has a row each time."""
+"""Repeated sources are solved once, and have a row each time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.rows.row_files import read_rows
 
-GIVEN = [5, 2, 5, 5, 0, 2, 7]  # of which four are distinct
+GIVEN = [5, 2, 5, 5, 0, 2, 7]  # four distinct ones
 METHOD = "worker_per_source@cpu"
 
 
 @pytest.fixture
 def solved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The sources that the method is given, in all its calls."""
+    """Record the sources of all calls of the method."""
     seen: list[int] = []
     variant = registry.find(METHOD)[0]
 
@@ -166,7 +166,7 @@ def test_names_tables_pairs_and_a_prepared_graph() -> None:
 
 
 def test_the_choice_is_made_for_distinct_sources() -> None:
-    """500 sources of which one is distinct are no batch for lanes."""
+    """500 sources, of which one is distinct, are not a batch for lanes."""
     stats: dict[str, Any] = {}
     roads = generate("kronecker", scale=10)
     nearfar.distances(roads, [3] * 500, threads=1, device="cpu", stats=stats)

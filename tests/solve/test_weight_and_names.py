@@ -1,4 +1,4 @@
-"""`weight=` of every call that takes a graph, and external names in all that comes back."""
+"""`weight=` of every call that takes a graph, and external names in all answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nearfar.solve import potentials, read_rows
 #: From "a" to "c": 4 by length over "b", one edge directly.
 LENGTHS = [("a", "b", 3), ("b", "c", 1), ("a", "c", 9)]
 
-#: What each call says of that graph: how far "c" is from "a".
+#: Distance of "c" from "a" by each call.
 CALLS: dict[str, Callable[..., Any]] = {
     "sssp": lambda g, **kw: nearfar.sssp(g, "a", **kw).distance_to("c"),
     "shortest_path": lambda g, **kw: nearfar.shortest_path(g, "a", "c", **kw)[1],
@@ -42,7 +42,7 @@ def roads() -> Any:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_weight_names_the_attribute_of_each_call(roads: Any, name: str) -> None:
-    """`shortest_path(G, a, b)` over edges with `length` counted hops, with exit code 0."""
+    """Regression: `shortest_path(G, a, b)` over edges with `length` counted hops."""
     call = CALLS[name]
     with pytest.raises(GraphError, match="numbers in length: choose with weight='length'"):
         call(roads)
@@ -96,7 +96,7 @@ def test_weight_of_a_search_for_a_negative_cycle() -> None:
 SIZE = 6
 ENDS = ([0, 1, 2, 0, 3], [1, 2, 3, 2, 4])  # vertex 5 is reached by nothing
 
-#: Names far from any index: an index that comes back is not among them.
+#: Names unlike any index, so that a returned index is detected.
 NAMES: dict[str, Any] = {
     "numbers": range(1001, 1001 + SIZE),
     "table": np.array([907, 905, 903, 911, 913, 901]),
@@ -106,7 +106,7 @@ NAMES: dict[str, Any] = {
 
 
 def vertices_in(found: Any) -> Iterator[Any]:
-    """Every vertex of an answer: of lists, arrays and what holds them; no vertex is None."""
+    """Yield every vertex of an answer: of lists, arrays and containers; no vertex is None."""
     if isinstance(found, np.ndarray):
         found = found.tolist()
     if isinstance(found, list):
@@ -117,7 +117,7 @@ def vertices_in(found: Any) -> Iterator[Any]:
 
 
 def answers(graph: Graph) -> Iterator[tuple[str, Any]]:
-    """Vertices that come back from every public function, with where they came from."""
+    """Yield vertices that every public function returns, with their origin."""
     names = [graph.name_of(v) for v in range(SIZE)]
     first, last, alone = names[0], names[4], names[5]
     paths = nearfar.sssp(graph, first)
@@ -149,7 +149,7 @@ def answers(graph: Graph) -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_no_index_comes_back(kind: str) -> None:
-    """`k_shortest_paths`, `paths_to`, `source`, `farthest` and `nearest:k` gave indices."""
+    """Regression: `k_shortest_paths`, `paths_to`, `farthest` and others gave indices."""
     graph = Graph.from_edges(
         *ENDS, [4, 3, 2, 9, 1], n_vertices=SIZE, vertex_names=NAMES[kind], names=False
     )
@@ -166,7 +166,7 @@ def test_no_index_comes_back(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_names_are_those_of_the_indices(kind: str) -> None:
-    """The same answers as without names, vertex for vertex."""
+    """The answers equal those without names, vertex by vertex."""
     graph = Graph.from_edges(
         *ENDS, [4, 3, 2, 9, 1], n_vertices=SIZE, vertex_names=NAMES[kind], names=False
     )
@@ -261,7 +261,7 @@ def test_a_parquet_folder_holds_names(kind: str, tmp_path: Path) -> None:
             nearfar.distances(graph, wanted, out=str(folder))
         assert list(tmp_path.iterdir()) == []
         return
-    for _ in range(2):  # written, then found to be there
+    for _ in range(2):  # written, then read
         nearfar.distances(graph, wanted, out=str(folder), block=2)
         sources, rows = read_rows(folder)
         assert sources.tolist() == wanted
@@ -270,7 +270,7 @@ def test_a_parquet_folder_holds_names(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("weight", [np.array([1, 2]), np.array([7]), [1, 2], {"a": 1}])
 def test_an_array_is_no_name_of_a_weight(weight: Any) -> None:
-    """It was NumPy's message on truth values, or `unhashable type`."""
+    """Regression: NumPy's message on truth values, or `unhashable type`."""
     made = nx.DiGraph()
     made.add_edge(0, 1, weight=2)
     graph = Graph.from_networkx(made)

@@ -1,4 +1,4 @@
-"""memory=: methods, workers and packed edges keep to it, with the same rows."""
+"""memory=: methods, workers and packed edges respect it, with the same rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEGA = 1 << 20
 
 
 def graph_of(dtype: str = "int32", n: int = 3000, degree: int = 300) -> Graph:
-    """Packed edges of several megabytes: smaller blocks never go to a file."""
+    """Return packed edges of several megabytes, because smaller blocks never go to a file."""
     rng = np.random.default_rng(4)
     heads = rng.integers(0, n, n * degree)
     weights = rng.integers(1, 50, n * degree).astype(dtype)
@@ -30,7 +30,7 @@ def graph_of(dtype: str = "int32", n: int = 3000, degree: int = 300) -> Graph:
 
 
 def mapped() -> set[str]:
-    """Folders of files without a name that this process has mapped for packed edges."""
+    """Return the folders of unnamed files that this process has mapped for packed edges."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     found = (line.split(maxsplit=5)[-1] for line in lines if "/.nearfar-" in line)
     return {os.path.dirname(path) for path in found}
@@ -47,9 +47,9 @@ def test_edges_that_have_no_room_lie_in_a_file(dtype: str, tmp_path: Path) -> No
     np.testing.assert_array_equal(found, truth)
     assert stats["edges_in"] == str(tmp_path)
     assert mapped() == {str(tmp_path)}
-    assert not list(tmp_path.glob(".nearfar-*"))  # it has no name
+    assert not list(tmp_path.glob(".nearfar-*"))  # the file has no name
     distances(graph, sources, memory=5 * MEGA, stats=(again := {}), **call)
-    assert "edges_in" not in again  # they are there
+    assert "edges_in" not in again  # they exist already
     del graph
     assert mapped() == set()
     plenty: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The kernel cache: sixteen processes at once, damaged files, folders that cannot be written."""
+"""Kernel cache: sixteen processes at a time, damaged files, folders without write permission."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OPTIONS = compiler.options_for("sm_80", {"A": 1})
 
 
 class Counting:
-    """Leaves a mark each time it runs, and takes long enough for others to arrive."""
+    """Compiler that leaves a mark per run, and runs long enough for other processes to arrive."""
 
     version = "1.0"
 

@@ -1,13 +1,12 @@
-"""Every kernel compiles for every supported architecture, without a GPU, and keeps its registers.
+"""Every kernel compiles for every supported architecture without a GPU, and within its registers.
 
 A push compiles every form for one architecture with the widest types, each program with one of the
-other types, and with the narrowest for the oldest architecture; ``make test-slow`` every form with
-all types and each program for all architectures. The emulated device compiles and runs further
-pairs of form and types (tests/algorithms, tests/solve).
+other types, and with the narrowest for the oldest architecture. ``make test-slow`` compiles every
+form with all types, and each program for all architectures. The emulated device compiles and runs
+further pairs of form and types (tests/algorithms, tests/solve).
 
-NVRTC comes from its wheel. :func:`cases` names the programs as the Python side asks for them; a
-kernel file with an entry point that it does not name is compiled with the macros of the types
-alone.
+NVRTC comes from its wheel. :func:`cases` names the programs as the Python code requests them; a
+kernel file whose entry points are not named is compiled with only the macros of the types.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from nearfar.system.output import replacing
 from tests.emulator import CACHE
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
-FULL = "sm_90"  # every form of every program is compiled for this one
-OLDEST = "sm_75"  # has the fewest instructions
-NEWEST = "sm_100"  # launch shapes were not measured there, and the compiler spills more
+FULL = "sm_90"  # architecture for which every form of every program is compiled
+OLDEST = "sm_75"  # architecture with the fewest instructions
+NEWEST = "sm_100"  # launch shapes are not tuned for it, and the compiler spills more
 NEAR_FAR = "papers/davidson_2014/near_far/"
 ONE_LAUNCH = "algorithms/near_far/"
 # (index, position, weight, weighted): the narrow forms, the wide one, and none without weights.
@@ -63,7 +62,7 @@ POLICIES = {
 # Bytes of spills allowed per entry point: a few for convergence barriers in deep loops.
 SPILLS = 96
 # Whole solves in blocks of 1024 threads, or twice 512, which leaves 64 registers per thread, and
-# those of values of 8 bytes; what spills is outside their innermost loops.
+# those of values of 8 bytes; spills are outside their innermost loops.
 SPILLS_OF = {
     "near_far_one_launch": 640,
     "near_far_ranges": 640,
@@ -100,7 +99,7 @@ def types(name: str) -> dict[str, str | int]:
 
 @functools.cache
 def programs() -> tuple[str, ...]:
-    """Kernel files with an entry point."""
+    """Return kernel files with an entry point."""
     texts = {name: (compiler.PACKAGE / name).read_text() for name in compiler.kernel_files()}
     return tuple(name for name, text in texts.items() if 'extern "C" __global__' in text)
 
@@ -122,7 +121,7 @@ def near_far_cases(kind: str) -> Iterator[Case]:
 
 
 def one_launch_cases(kind: str) -> Iterator[Case]:
-    """The flagship: a far pile or scans, packed distances, sorted rows."""
+    """Yield the one-launch engine: a far pile or scans, packed distances, sorted rows."""
     base = {**types(kind), "BLOCK_THREADS": 512, "BLOCKS_EACH": 1}
     scan = {"FAR_BY_SCAN": 1}
     whole = base["WEIGHT_T"] in ("int", "long long")
@@ -160,7 +159,7 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
 
 
 def batch_cases(kind: str) -> Iterator[Case]:
-    """Many sources, all pairs, and Bellman-Ford over a queue."""
+    """Yield many sources, all pairs, and Bellman-Ford over a queue."""
     base = types(kind)
     if base["INDEX_T"] == "int" or kind == "float64-wide":
         narrow = {**base, "INDEX_T": "int", "OFFSET_T": "int"}
@@ -193,7 +192,7 @@ def batch_cases(kind: str) -> Iterator[Case]:
 
 
 def prepared_cases(kind: str) -> Iterator[Case]:
-    """Prepared graphs: climbs, sweeps over cells, rows, pairs, customization, exact floats."""
+    """Yield prepared graphs: climbs, sweeps, rows, pairs, customization, exact floats."""
     out = TYPES[kind][2]
     if out in ("float", "double"):
         yield "prepared/cuda/sinks/left_to_right.cuh", {**types(kind), "THREADS": 256}
@@ -257,7 +256,7 @@ def prepared_cases(kind: str) -> Iterator[Case]:
 
 
 def measure_cases(kind: str) -> Iterator[Case]:
-    """Betweenness of vertices and of edges, plain counts and scaled ones; loads of edges."""
+    """Yield betweenness of vertices and edges, plain and scaled counts, loads of edges."""
     base = {**types(kind), "INDEX_T": "int", "OFFSET_T": "int"}
     for predecessor in ("int", "long long"):
         yield "measures/traffic/tree_loads.cuh", {**base, "PREDECESSOR_T": predecessor}
@@ -282,7 +281,7 @@ def raster_cases(kind: str) -> Iterator[Case]:
 
 
 def cases(kind: str) -> Iterator[Case]:
-    """Programs of one set of types."""
+    """Yield programs of one set of types."""
     listed = [*near_far_cases(kind), *batch_cases(kind), *prepared_cases(kind)]
     listed += [*measure_cases(kind), *raster_cases(kind)]
     for source in ("int", "long long"):
@@ -321,7 +320,7 @@ def library() -> nvrtc.Compiler:
 
 @functools.cache
 def resources(arch: str, file: str, macros: tuple[tuple[str, str | int], ...]) -> Table:
-    """Compile it, once for each text, options and compiler: what came of it is kept on disk."""
+    """Compile a program, once per text, options and compiler; results are cached on disk."""
     source = compiler.assemble([file])
     options = compiler.options_for(arch, dict(macros), source)
     key = hashlib.sha256("\0".join([library().version, source, *options]).encode()).hexdigest()
@@ -355,12 +354,12 @@ ROOMS = sorted({str(Path(file).parent) for file in programs()})
 
 
 def cases_of(room: str, kind: str) -> list[Case]:
-    """Programs of one folder."""
+    """Return the programs of one folder."""
     return [(file, macros) for file, macros in cases(kind) if str(Path(file).parent) == room]
 
 
 def later(kind: str) -> object:
-    """A parameter that waits for ``make test-slow``."""
+    """Return a parameter that is run only by ``make test-slow``."""
     return pytest.param(kind, marks=pytest.mark.slow)
 
 
@@ -372,7 +371,7 @@ def test_every_form_compiles(room: str, kind: str) -> None:
 
 
 def largest_forms(room: str, kind: str) -> list[Case]:
-    """Each program in the last form listed, the one with the most code."""
+    """Return each program in its last listed form, which has the most code."""
     return list(dict(cases_of(room, kind)).items())
 
 
@@ -405,9 +404,9 @@ def test_every_program_compiles_with_other_types(room: str) -> None:
 @pytest.mark.parametrize("kind", [ENDS[0], later(ENDS[1])])
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_program_compiles(room: str, kind: str, arch: str) -> None:
-    """Other architectures: what differs is instructions, registers and shared memory.
+    """Other architectures differ in instructions, registers and shared memory.
 
-    These depend on the widths, not on which of its branches a policy takes.
+    These depend on the widths of types, not on the branches that a policy takes.
     """
     for file, macros in largest_forms(room, kind):
         compile_case(arch, file, macros)
@@ -425,7 +424,7 @@ def test_kernel_files_include_nothing() -> None:
 
 
 def test_a_spill_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table is read right: a kernel held to few registers spills."""
+    """The table is parsed correctly: a kernel limited to few registers spills."""
     body = "".join(f"float a{i} = p[{i} * q];" for i in range(96))
     total = " + ".join(f"a{i} * a{(i * 7 + 3) % 96}" for i in range(96))
     head = 'extern "C" __global__ void k(float* p, int q)'

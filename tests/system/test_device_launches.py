@@ -1,4 +1,4 @@
-"""Kernels that launch kernels: found, linked or refused in words, without a GPU."""
+"""Kernels that launch kernels: found, linked or refused with a message, without a GPU."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FILE = "papers/johnson_apsp/bellman_ford/child_launches.cuh"
 
 
 class DriverError(RuntimeError):
-    """What the pretended driver raises."""
+    """Error of the pretended driver."""
 
 
 def pretended_cupy(*, refuses: bool) -> tuple[types.SimpleNamespace, list[str]]:
-    """A driver that notes what it is asked to link."""
+    """Return a driver that records what it should link."""
     calls: list[str] = []
 
     def complete(_state: int) -> bytes:
@@ -43,7 +43,7 @@ def pretended_cupy(*, refuses: bool) -> tuple[types.SimpleNamespace, list[str]]:
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A folder with a file of the library's name; the search sees only this folder."""
+    """Provide a folder with a file of the library's name, and search only this folder."""
     file = tmp_path / "libcudadevrt.a"
     file.write_bytes(b"!<arch>\n")
     monkeypatch.setattr(linking, "_folders", lambda: iter([tmp_path / "none", tmp_path]))

@@ -1,4 +1,4 @@
-"""What systems other than this one answer, as far as one can tell from here."""
+"""Answers of other systems, as far as they can be simulated."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_memory_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_lock_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One byte far behind the content is locked, which others may go on to read."""
+    """One byte far beyond the content is locked, so that other processes can read."""
     places: list[int] = []
     refusals = [PermissionError(), PermissionError()]
 

@@ -1,4 +1,4 @@
-"""Rows that come from a device in the background: all of them, and in their places."""
+"""Rows copied from a device in the background: all arrive at their places."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Buffers that hold a few entries, for arrays of any size."""
+    """Use buffers of a few entries, for arrays of any size."""
     monkeypatch.setattr(landing, "_BUFFER", 20)
     monkeypatch.setattr(landing, "LARGE", 1)
     monkeypatch.setattr(device_rows, "LARGE", 1)
@@ -53,7 +53,7 @@ def test_rows_to_places_in_several_shipments() -> None:
 
 
 def test_rows_that_are_told_of_one_by_one() -> None:
-    """Those that are finished leave before the others are there."""
+    """Finished rows are copied before the others exist."""
     rows, there = some_rows(20, 5)
     plain = there.copy()
     there[:] = -1
@@ -70,7 +70,7 @@ def test_rows_that_are_told_of_one_by_one() -> None:
             threading.Event().wait(1e-3)
         np.testing.assert_array_equal(out[:11], rows[:11])
         assert not out[13:].any()
-        there[12:] = plain[12:]  # their launch ends without a word
+        there[12:] = plain[12:]  # their launch ends without a notification
         following.launched()
     np.testing.assert_array_equal(out, rows)
 
@@ -114,7 +114,7 @@ def test_rows_of_a_batch(method: str, dtype: Any) -> None:
 
 
 def test_stages_and_rows_that_are_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the order in which edges are dropped, and distances that 16 bits do not hold."""
+    """In the order in which edges are dropped, with distances beyond 16 bits."""
     monkeypatch.setattr("nearfar.algorithms.batched.essential._FEWEST", 8)
     plain = generate("kronecker", scale=6)
     graph = Graph(plain.indptr, plain.indices, plain.weights * 300)

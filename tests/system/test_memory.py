@@ -1,4 +1,4 @@
-"""Main memory: what a run can get, and answers that keep theirs."""
+"""Main memory: amounts available to a run, and answers that keep theirs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_free_memory_is_a_number_of_bytes() -> None:
 def test_a_container_has_what_the_cache_of_files_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: tuple[str, ...]
 ) -> None:
-    """A container that had read a file of its size had no memory left for a run."""
+    """Regression: after reading a large file, a container had no memory left for a run."""
     _, limit, used, idle = group
     for name, text in (
         (limit, "900000"),
@@ -149,6 +149,7 @@ def test_rows_that_are_written_in_place_are_one_block(tmp_path: Path) -> None:
         return len([part for part in done if part > 0])
 
     assert blocks(np.empty((k, n), graph.weight_dtype)) == 1
-    assert blocks(np.empty((k, 2 * n), graph.weight_dtype)[:, :n]) > 1  # rows are copied there
+    # rows are copied to the host
+    assert blocks(np.empty((k, 2 * n), graph.weight_dtype)[:, :n]) > 1
     mapped = np.memmap(tmp_path / "rows", graph.weight_dtype, "w+", shape=(k, n))
     assert blocks(mapped) > 1

@@ -1,4 +1,4 @@
-"""The first device is opened while CuPy is imported, where a call names the device."""
+"""Opening of the first device while CuPy is imported, if a call names the device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nearfar.system.devices import cupy_module, runtime
 
 
 class Driver:
-    """The three functions of the driver that opening takes, and how often each was called."""
+    """Stand-in for the driver functions that open a device, with counts of their calls."""
 
     def __init__(self, fails: str | None = None) -> None:
         self.called: list[str] = []
@@ -44,7 +44,7 @@ STEPS = ["cuInit", "cuDeviceGet", "cuDevicePrimaryCtxRetain"]
 
 @pytest.fixture
 def imported(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """CuPy seems to be installed; each import is listed."""
+    """Pretend that CuPy is installed, and record each import."""
     found: list[str] = []
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
@@ -104,7 +104,7 @@ def test_only_a_call_that_names_the_device_opens_it(monkeypatch: pytest.MonkeyPa
 
 
 def test_cupy_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And again only where another module has taken its place."""
+    """It is searched again only if another module has replaced it."""
     looked: list[int] = []
     ignoring = warnings.catch_warnings
     monkeypatch.setattr(warnings, "catch_warnings", lambda: looked.append(1) or ignoring())

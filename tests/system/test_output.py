@@ -1,4 +1,4 @@
-"""Outputs appear whole or not at all, and nothing else than a plain file is replaced."""
+"""Outputs appear complete or not at all, and only regular files are replaced."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def graph() -> Graph:
 
 
 def test_a_pipe_is_written_to_and_stays(graph: Graph, tmp_path: Path) -> None:
-    """Renaming would put a plain file in the place of /dev/null, as root of a container can."""
+    """Renaming would replace /dev/null, as root in a container can."""
     pipe = tmp_path / "pipe.gr"
     os.mkfifo(pipe)
     got: list[str] = []
@@ -110,7 +110,7 @@ def test_errors_name_the_file_that_was_asked_for(named: bool, tmp_path: Path) ->
 
 
 def test_both_matrices_appear_whole(graph: Graph, tmp_path: Path, monkeypatch) -> None:
-    """A write that fails half way leaves the old matrix; two outputs need two names."""
+    """A failed write leaves the old matrix; two outputs need two names."""
     file, before = tmp_path / "g.gr", tmp_path / "before.npy"
     write(graph, file)
     before.write_text("old")
@@ -131,7 +131,7 @@ def test_both_matrices_appear_whole(graph: Graph, tmp_path: Path, monkeypatch) -
 
 
 def test_a_sink_hands_over_small_slices() -> None:
-    """Python sees Ctrl-C between calls alone, and xz takes seconds for a megabyte or two."""
+    """Python handles Ctrl-C only between calls, and xz takes seconds for a megabyte or two."""
     taken: list[bytes] = []
 
     class Slow:
@@ -145,7 +145,7 @@ def test_a_sink_hands_over_small_slices() -> None:
 
 
 def test_never_two_writers(tmp_path: Path) -> None:
-    """The lock's file goes with its writer, and the next may hold the file that has just gone."""
+    """A lock's file is removed with its writer, and the next may open the removed file."""
     inside: list[int] = []
     most: list[int] = []
 

@@ -1,4 +1,4 @@
-"""The bar of long work, on a terminal."""
+"""Progress bar of long work on a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Terminal(io.StringIO):
 
 
 def terminal_for(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """A terminal in place of stderr; in the test itself, as pytest sets stderr for each phase."""
+    """Provide a terminal in place of stderr; within the test, as pytest sets stderr per phase."""
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setenv("TERM", "xterm")
@@ -28,14 +28,14 @@ def terminal_for(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def test_work_that_reports_late_has_a_bar_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows of a large graph showed nothing until the first block was done, minutes later."""
+    """Regression: rows of a large graph showed no bar for minutes, until the first block."""
     terminal = terminal_for(monkeypatch)
     monkeypatch.setattr(progress, "_FIRST", 0.05)
     with Progress("solving") as bar:
         bar(0, 7)
         time.sleep(0.6)
         assert re.search(r"solving -+ +0% ", terminal.getvalue())
-    assert terminal.getvalue().endswith("\r\x1b[K")  # and leaves nothing behind
+    assert terminal.getvalue().endswith("\r\x1b[K")  # and is erased
 
 
 def test_short_work_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:

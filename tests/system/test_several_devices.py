@@ -1,4 +1,4 @@
-"""Blocks of work over several devices: who takes what, and what happens when one fails."""
+"""Blocks of work over several devices: distribution and failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ METHOD = "elimination_tree_rows@cuda"
 
 @pytest.fixture
 def three(emulated_gpu, monkeypatch):
-    """Three emulated devices."""
+    """Provide three emulated devices."""
     monkeypatch.setattr(runtime.cupy().cuda.runtime, "getDeviceCount", lambda: 3)
 
 
@@ -46,7 +46,7 @@ def test_names_of_devices():
 
 @pytest.mark.usefixtures("emulated_gpu")
 def test_a_thread_gets_a_context_before_it_calls_the_driver(monkeypatch):
-    """A launch in a new thread fails without one, and asking which device it is makes none."""
+    """A launch in a new thread fails without one, and querying the device creates none."""
     made = []
     plain = runtime.cupy().cuda.runtime.setDevice
 
@@ -96,7 +96,7 @@ def test_every_block_is_done_once_and_a_failing_device_gives_its_block_back(fail
 
 @pytest.mark.usefixtures("three")
 def test_a_device_that_fails_late_leaves_its_block_to_one_that_waits():
-    """The last block is given back when the others have nothing left to take."""
+    """The last block is returned when the others have nothing left to take."""
     taken = threading.Event()
     done = []
 
@@ -123,7 +123,7 @@ def test_a_device_that_fails_late_leaves_its_block_to_one_that_waits():
 @pytest.mark.parametrize("failing", [{1}, {0, 1, 2}])
 @pytest.mark.parametrize(("owner", "name"), [("cuda", "Event"), ("runtime", "on_device")])
 def test_a_device_that_fails_outside_its_work(owner, name, failing, monkeypatch):
-    """A block that was taken and not yet noted kept the other devices waiting for ever."""
+    """Regression: a taken but unrecorded block made the other devices wait for ever."""
     place = runtime.cupy().cuda if owner == "cuda" else runtime
     original = getattr(place, name)
     done: list[int] = []
@@ -145,16 +145,17 @@ def test_a_device_that_fails_outside_its_work(owner, name, failing, monkeypatch)
 
 
 def test_a_device_at_work_leaves_a_block_to_each_that_has_none():
-    """Else two blocks for two devices both went to the one whose thread was there first."""
+    """Otherwise two blocks for two devices both go to the device whose thread starts first."""
     queue = several._Blocks("abcd", devices=2)
     assert queue.take(first=True) == "a"
-    assert queue.take(first=False) == "b"  # two more wait, for one that has none
+    # two more are left, one reserved for a device without work
+    assert queue.take(first=False) == "b"
     assert queue.take(first=False) == "c"
     assert queue.take(first=False) is None
     assert queue.take(first=True) == "d"  # the other device
     for _ in range(2):
         queue.done(last=False)
-    queue.give_back("d")  # it fails, and will take no more
+    queue.give_back("d")  # it fails, and takes no more
     assert queue.free == 0
     assert queue.take(first=False) == "d"
     queue.done(last=False)
@@ -244,7 +245,7 @@ def plain(dtype, n=90, m=500, unit=0.1):
 
 
 def there(graph):
-    """The graph made of arrays on the current device."""
+    """Return the graph built from arrays on the current device."""
     cp = runtime.cupy()
     arrays = (graph.indptr, graph.indices, graph.weights)
     return Graph.from_csr(*(cp.asarray(array) for array in arrays))
@@ -252,7 +253,7 @@ def there(graph):
 
 @pytest.fixture
 def launched(monkeypatch):
-    """The devices on which kernels for many sources ran."""
+    """Record the devices on which kernels for many sources run."""
     seen = set()
     program = runtime.program
 
@@ -320,7 +321,7 @@ def test_reductions_over_devices(reduce, on_device, launched):
 @pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global", "lanes"])
 @pytest.mark.parametrize("reach", [True, False])
 def test_rows_that_stay_on_a_device(method, reach, launched, monkeypatch):
-    """With a link between the devices each writes to the rows; without, they are copied there."""
+    """With a link each device writes to the rows; without one, rows are copied."""
     monkeypatch.setattr(essential, "_FEWEST", 8)  # edges are dropped after every stage
     several.open_way.cache_clear()
     module = runtime.cupy().cuda.runtime
@@ -347,7 +348,7 @@ def test_rows_that_stay_on_a_device(method, reach, launched, monkeypatch):
 @pytest.mark.usefixtures("three")
 @pytest.mark.parametrize("reduce", [None, "count"])
 def test_devices_begin_with_the_edges_that_another_has_left(reduce, monkeypatch):
-    """Rows of all vertices decided every edge there, so that no later run would drop one."""
+    """Rows of all vertices decide every edge, so that no later run drops one."""
     monkeypatch.setattr(essential, "_FEWEST", 8)
     graph = plain(np.int32, m=900)
     method = "block_per_source@cuda"
@@ -447,7 +448,7 @@ def test_devices_go_with_cuda_methods():
 
 @pytest.mark.usefixtures("three")
 def test_devices_in_turns():
-    """All are given work before one is waited for; a block of one that fails goes to another."""
+    """All get work before one is waited for; a failed block goes to another device."""
     told = []
     broken = {1}
 

@@ -1,4 +1,4 @@
-"""Arguments of kernels by name: read from their text, and refused before a launch."""
+"""Kernel arguments by name: read from the kernel's text, and checked before a launch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MACROS: dict[str, str | int] = {"VALUE_T": "unsigned int", "OUT_T": "int", "SIGN
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_the_types_of_every_parameter_are_known(kind: str) -> None:
-    """But for structs, whose bytes are as they are, and a type that a template chooses."""
+    """Except structs, which are passed as bytes, and types that a template chooses."""
     unknown, kernels = set(), 0
     for file, macros in cases(kind):
         for name in ENTRY.findall(kernel_text((file,))):
@@ -116,7 +116,7 @@ def test_arguments_are_replaced_by_name() -> None:
     launch.set(values=cp.arange(4, dtype=np.uint32).reshape(2, 2), out=out)
     launch()
     assert out.get().tolist() == [[0, 2], [1, 3]]
-    # An address does for an array; its memory is the caller's to keep.
+    # An address is accepted for an array; the caller must keep its memory.
     other = cp.zeros((2, 2), np.int32)
     launch.set(out=np.uint64(other.data.ptr), count=np.int32(1))
     launch()

@@ -1,4 +1,4 @@
-"""Structs of kernel files as NumPy sees them, against the compiler that lays them out."""
+"""Structs of kernel files as NumPy dtypes, compared with the compiler's layout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS = "algorithms/near_far/one_launch/one_launch_rows.cuh"
 SEARCH = "algorithms/breadth_first/search_state.cuh"
 POLICY = {"FAR": 1, "HYBRID": 1, "BUCKETS": 1, "OWNERS": 1, "GATHER": 1, "STATS": 1}
 TIGHT = {"PULL": 0, "SORTED": 0, "SIGNED": 0, "COUNTED": 1, "SEGMENT": 512}
-# Every struct that the host reads or writes: file, names, further macros, what only C++ resolves.
+# Every struct that the host reads or writes: file, names, macros, names resolved only by C++.
 SHARED = [
     (STATE, ("Control", "Frame", "Record"), POLICY, {}),
     (ROWS, ("Control", "Solve", "Record", "Entry", "Chunk"), {}, {"Distances": "u8"}),

@@ -1,4 +1,4 @@
-"""What compute-sanitizer looks for on a GPU, on the emulated one: reads that kernels may not do."""
+"""Forbidden reads of kernels, as found by compute-sanitizer, on the emulated device."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ library.emulation_launch_last((ctypes.c_uint * 6)(1, 1, 1, 1, 1, 1), 16, 0, poin
 
 
 def to_rows(values: Any, shared: int = 0) -> Any:
-    """Rows from columns; `shared` bytes that the kernel does not need."""
+    """Return rows from columns; `shared` bytes that the kernel does not need."""
     cp = runtime.cupy()
     types: dict[str, str | int] = {"VALUE_T": "unsigned int", "OUT_T": "int", "SIGNED_VALUES": 0}
     kernel = runtime.program("prepared/cuda/sinks/rows.cuh", types).kernel("to_rows")
@@ -70,7 +70,7 @@ def test_a_load_of_fresh_memory_is_found():
 @pytest.mark.usefixtures("emulated_gpu")
 @pytest.mark.parametrize("size", [0, 1, 16, 152, 155])
 def test_shared_memory_is_whole_vectors(size):
-    """The compiler loads up to 16 bytes where a loop has one value left, also of the last ones."""
+    """The compiler loads up to 16 bytes for a single value, also for the last ones."""
     given = []
     driver = runtime.cupy().cuda.driver
     launch = driver.launchKernel

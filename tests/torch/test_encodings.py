@@ -1,4 +1,4 @@
-"""Distances of a batch in one tensor, beside NetworkX and PyTorch Geometric's layout."""
+"""Distances of a batch in one tensor, compared with NetworkX and PyTorch Geometric's layout."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from nearfar.torch import shortest_path_distances
 
 
 def batch_of(sizes: list[int], seed: int, **given: Any) -> tuple[Any, Any, Any, list[nx.DiGraph]]:
-    """Random directed graphs: ends of all edges, graph of each vertex, weights, NetworkX's graphs.
+    """Return random directed graphs: edges, graph of each vertex, weights, NetworkX's graphs.
 
-    Edges stand in no order; parallel edges and graphs without any are among them.
+    Edges are unordered; there are parallel edges, and graphs without edges.
     """
     rng = np.random.default_rng(seed)
     ends, weights, graphs, first = [], [], [], 0
@@ -149,7 +149,7 @@ def test_a_batch_on_a_gpu_stays_there(dtype: str | None, monkeypatch: pytest.Mon
     np.testing.assert_array_equal(real(found), want)
 
 
-# ---- beside PyTorch ------------------------------------------------------------------------------
+# ---- compared with PyTorch -----------------------------------------------------------------------
 
 
 def test_tensors_come_back_as_tensors_in_pytorch_geometrics_layout() -> None:

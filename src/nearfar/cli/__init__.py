@@ -1,4 +1,4 @@
-"""Command line, with one file per command, which :mod:`nearfar.cli.main` finds.
+"""Command line: one module per command, discovered by :mod:`nearfar.cli.main`.
 
 A command is a module of this package with
 
@@ -7,8 +7,8 @@ A command is a module of this package with
 - ``CALLS``: the public functions that it calls; ``tests/cli/test_flags.py`` compares its flags with
   their parameters, from which :mod:`nearfar.cli.flags` makes them;
 - ``EXAMPLES``: command lines, one per line, shown at the end of its ``--help``;
-- ``configure(parser)``: adds arguments to an ``argparse.ArgumentParser``, which gets ``--json``,
-  ``--quiet`` and ``--debug`` besides;
+- ``configure(parser)``: adds arguments to an ``argparse.ArgumentParser``; ``--json``,
+  ``--quiet`` and ``--debug`` are added to every command;
 - ``run(args) -> int``: does the work and returns an exit code of :class:`nearfar.cli.console.Exit`.
 
 Its docstring is the description in ``--help``. A command does not catch the library's errors:

@@ -54,7 +54,7 @@ def parquet() -> Any:
 
 
 def check_output(path: str | None) -> None:
-    """Refuse an output that cannot be written, before the work is done."""
+    """Refuse an output that cannot be written, before solving."""
     if path is None or path == "-":
         return
     if suffix_of(path) == ".parquet":
@@ -63,7 +63,7 @@ def check_output(path: str | None) -> None:
 
 
 def check_geography(path: str | None) -> None:
-    """Refuse an output that is no geographic file, or cannot be written."""
+    """Refuse an output that is not a geographic file, or that cannot be written."""
     if path is None:
         return
     if not path.lower().endswith((".geojson", ".json", ".gpkg")):
@@ -72,9 +72,9 @@ def check_geography(path: str | None) -> None:
 
 
 def check_folder(path: str) -> None:
-    """Refuse a path whose folder does not exist, that is a folder itself, or that is ``-``."""
+    """Refuse ``-``, a folder, and a path whose folder does not exist."""
     if path == "-":
-        raise OptionError("output '-': this is not written to standard output: name a file")
+        raise OptionError("output '-': this output cannot go to standard output: name a file")
     folder = Path(path).resolve().parent
     if not folder.is_dir():
         raise OptionError(f"output {path!r}: the folder {folder} does not exist")

@@ -21,7 +21,7 @@ from nearfar.graph.graph import Graph
 if TYPE_CHECKING:
     from nearfar.graph.turns import TurnGraph
 
-# : Name of standard input.
+#: Name of standard input.
 STDIN = "/dev/stdin"
 
 
@@ -37,7 +37,7 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
     form = parser.add_argument(
         "--format",
         metavar="NAME",
-        help="its format, if name and content do not show it; `nearfar convert --list` shows all",
+        help="format of GRAPH, if name and content do not tell; `nearfar convert --list` shows all",
     )
     set_completer(form, lambda **_: list(formats()))
     add_reader_options(parser)
@@ -182,7 +182,7 @@ def read_file(
 
 
 def read_with_turns(args: argparse.Namespace) -> tuple[Graph, Graph | TurnGraph]:
-    """Return the graph of a file and the one to search, which obeys turns with ``--turns``."""
+    """Return the graph of a file and the graph to search; they differ with ``--turns``."""
     from nearfar.prepared.prepare import load
 
     if args.turns and args.graph.endswith(".nfp"):
@@ -197,13 +197,15 @@ def with_turns(args: argparse.Namespace, graph: Graph) -> Graph | TurnGraph:
     from nearfar.prepared.prepared import Prepared
 
     if isinstance(graph, Prepared):
-        raise OptionError("--turns is for graph files: a prepared graph does not know turns")
+        raise OptionError(
+            "--turns is for graph files: this prepared graph holds no turn restrictions"
+        )
     turns = graph.forbidden_turns
     left_out = graph.attributes.get("restrictions_left_out", {})
     note(
         args,
         f"{len(turns):,} forbidden turns"
-        + (f"; {sum(left_out.values()):,} restrictions could not be taken" if left_out else ""),
+        + (f"; {sum(left_out.values()):,} restrictions could not be used" if left_out else ""),
     )
     return graph.with_turns(forbidden=turns) if turns else graph
 
@@ -217,7 +219,7 @@ def write_graph(args: argparse.Namespace, graph: Graph, form: str | None) -> flo
     return time.perf_counter() - began
 
 
-#: Two numbers: a place.
+#: Place: two numbers separated by a comma.
 _PLACE = re.compile(r"(-?\d+(?:\.\d+)?),\s*(-?\d+(?:\.\d+)?)")
 
 
@@ -253,7 +255,7 @@ def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "
     except ValueError:
         numbers = graph.vertex_numbers
         if numbers is not None:
-            several = _apart(graph, text)
+            several = _comma_hint(graph, text)
             raise VertexError(
                 f"{what} {quoted(text)} is not a vertex: the vertices are numbered "
                 f"{numbers.start} to {numbers.stop - 1}{several}"
@@ -276,12 +278,12 @@ def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "
     shown = listed(graph.name_of(np.arange(min(3, graph.n_vertices))).tolist())
     raise VertexError(
         f"{what} {quoted(text)} is not a vertex of this graph; its {graph.n_vertices:,} vertices "
-        f"are named like: {shown}{_apart(graph, text)}"
+        f"are named like: {shown}{_comma_hint(graph, text)}"
     )
 
 
-def _apart(graph: Graph, text: str) -> str:
-    """Return advice for vertices that are separated by commas."""
+def _comma_hint(graph: Graph, text: str) -> str:
+    """Return advice if the text is several vertices separated by commas, else an empty string."""
     parts, numbers = [part.strip() for part in text.split(",")], graph.vertex_numbers
     known = (
         all(part.isdecimal() and int(part) in numbers for part in parts)
@@ -290,7 +292,7 @@ def _apart(graph: Graph, text: str) -> str:
     )
     if len(parts) < 2 or not known:
         return ""
-    return f"; several vertices have spaces between them: {' '.join(parts)}"
+    return f"; separate several vertices by spaces: {' '.join(parts)}"
 
 
 def _is_name(graph: Graph, text: str) -> bool:
@@ -318,4 +320,4 @@ def decay_of(text: str) -> Any:
     try:
         return kind, float(scale)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text}: give a number behind the colon") from None
+        raise argparse.ArgumentTypeError(f"{text}: give a number after the colon") from None

@@ -132,7 +132,7 @@ def plain(value: Any) -> Any:
 
 
 def epilog(examples: str) -> str:
-    """Return the examples at the end of a help text."""
+    """Format the examples for the end of a help text."""
     return "examples:\n" + "".join(f"  {line}\n" for line in examples.strip().splitlines())
 
 
@@ -143,7 +143,7 @@ def exit_codes() -> str:
 
 
 def add_output(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
-    """Add --json, --quiet, --debug; a ``nested`` parser keeps those given before its name."""
+    """Add --json, --quiet and --debug; a ``nested`` parser keeps flags given before its name."""
     default: Any = argparse.SUPPRESS if nested else False
     group = parser.add_argument_group("output")
     for flags, text in (
@@ -184,7 +184,7 @@ def rows(pairs: Iterable[tuple[str, object]]) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """Return the seconds in words, three digits: ``12.3 ms``, ``4.56 s``."""
+    """Format seconds with three digits and a unit: ``12.3 ms``, ``4.56 s``."""
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= scale or unit == "us":
             return f"{seconds / scale:.3g} {unit}"

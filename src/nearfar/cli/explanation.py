@@ -11,7 +11,7 @@ from nearfar.cli.console import Exit, duration, emit
 if TYPE_CHECKING:
     from nearfar.choose.ranking import Explanation
 
-# : Excluded with --explain.
+#: Message for a flag that --explain excludes.
 WHY_NOT = "--explain ranks all methods and solves nothing: leave out {flag}"
 
 

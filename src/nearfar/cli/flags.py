@@ -25,11 +25,11 @@ from nearfar.cli.parser import set_completer
 from nearfar.errors import OptionError
 from nearfar.generators.catalogue import parameter_help
 
-#: Parameters that reading the file, or the terminal, takes care of.
+#: Parameters without a flag: set by the command itself.
 _NOT_FLAGS = {"graph", "weight", "stats", "progress", "options", "trace"}
-#: Parameters of several vertices: a flag names one, and takes several.
+#: Parameters that hold several vertices, with the singular that names their flag.
 _SEVERAL = {"sources": "source", "targets": "target", "vertices": "vertex", "zones": "zone"}
-#: Flags of every command, and of every one that reads a graph.
+#: Flags of every command and of every command that reads a graph.
 SHELL = {"help", "json", "quiet", "debug", "format", "weight", "read_option"}
 #: Help of a flag, instead of the first sentence of the docstring.
 _HELP = {
@@ -40,7 +40,7 @@ _HELP = {
     "vertices": "only for these (default: all)",
     "limit": "leave out vertices farther than D",
     "threads": "CPU workers (default: all cores)",
-    "device": "where to run (default: auto, where the estimate is lower)",
+    "device": "device to run on (default: auto, the one with the lower estimated time)",
     "devices": "CUDA devices that share the rows: all, or their numbers, such as 0,1",
     "method": "'auto' (default), an idea, a family or a variant id; `nearfar methods` lists them",
     "allow_unsafe": "permit a method that is wrong by design",
@@ -66,7 +66,7 @@ def add_flags(
     flags: Mapping[str, str] | None = None,
     help: Mapping[str, str] | None = None,
 ) -> None:
-    """Add a flag for each of some parameters of a function, by default for all."""
+    """Add a flag for each of the named parameters of a function, by default for all."""
     known = inspect.signature(function).parameters
     wanted = [name for name in known if name not in _NOT_FLAGS] if names is None else list(names)
     for name in wanted:
@@ -148,7 +148,7 @@ def add_solver(parser: argparse.ArgumentParser, function: Callable[..., Any]) ->
 
 
 def call_of(args: argparse.Namespace, graph: Any, function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the keywords of a function from the flags; vertices by the graph's names."""
+    """Return keyword arguments of a function from the flags, with external names of vertices."""
     known = inspect.signature(function).parameters
     call: dict[str, Any] = {}
     for name in (known.keys() - _NOT_FLAGS) & vars(args).keys():
@@ -164,12 +164,13 @@ def call_of(args: argparse.Namespace, graph: Any, function: Callable[..., Any]) 
             hint = "; it has a flag" if hasattr(args, name) else ""
             raise OptionError(f"--option {name}=...: {name} is not an option of a method{hint}")
     if getattr(args, "devices", None) is not None:
-        call["devices"] = args.devices  # of the function, or of a method that takes several
+        # parameter of the function, or option of a method on several GPUs
+        call["devices"] = args.devices
     return call | options
 
 
 def refuse_others(args: argparse.Namespace, allowed: Iterable[str], message: str) -> None:
-    """Refuse flags that another one excludes; ``{flag}`` in the message is the first one."""
+    """Refuse flags other than those allowed; ``{flag}`` in the message is the first of them."""
     free = SHELL.union(allowed)
     for action in args.parser._actions:
         name = action.dest

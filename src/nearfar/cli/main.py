@@ -61,7 +61,8 @@ def commands() -> dict[str, Any]:
 def build_parser(only: str | None = None) -> Parser:
     """Return the parser with all commands; documentation is generated from it.
 
-    With ``only``, just that command gets its arguments, which saves looking up others' choices.
+    With ``only``, just that command gets its arguments, which saves looking up the choices of
+    others.
     """
     parser = Parser(
         prog="nearfar",
@@ -90,7 +91,7 @@ def build_parser(only: str | None = None) -> Parser:
 
 
 def _sentence(error: BaseException, parser: Parser) -> str:
-    """Describe an error in one line, in flags of the command."""
+    """Describe an error in one line, with options named as flags of the command."""
     if (
         isinstance(error, OSError)
         and not isinstance(error, nearfar.NearfarError)

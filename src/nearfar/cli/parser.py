@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from nearfar.errors import did_you_mean
 from nearfar.formats.specs import formats
 
-# : A number or a place, such as -33.9,18.4: not an option though it begins with a minus sign.
+#: A number or a place, such as -33.9,18.4: not an option though it begins with a minus sign.
 _NEGATIVE = re.compile(r"^-\d+$|^-\d*\.\d+$|^-\d+(\.\d+)?,-?\d+(\.\d+)?$")
 
 
@@ -96,7 +96,7 @@ class Parser(argparse.ArgumentParser):
         ]
 
     def word(self, name: str, value: str | None) -> str:
-        """Return an option of a message, and its value in Python, as flags of this command."""
+        """Translate an option in a message, and its Python value, to a flag of this command."""
         text = (value or "").strip("'\"")
         text = text.lower() if text in ("None", "True", "False") else text
         shown = [action for action in self._actions if action.help != argparse.SUPPRESS]
@@ -124,7 +124,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def set_completer(action: argparse.Action, complete: Any) -> None:
-    """Set a function that completes a flag's words in a shell; see :mod:`nearfar.cli.main`."""
+    """Set the function that completes a flag's values in a shell; see :mod:`nearfar.cli.main`."""
     action.completer = complete  # type: ignore[attr-defined]  # argcomplete reads it
 
 
@@ -135,5 +135,5 @@ def _method_options() -> set[str]:
 
 
 def _reader_options() -> set[str]:
-    every = {"max_unpacked"}  # of :func:`nearfar.read` itself
+    every = {"max_unpacked"}  # options of :func:`nearfar.read` itself
     return every.union(*(form.read_options() for form in formats().values()))

@@ -22,7 +22,7 @@ from nearfar.graph.graph import Graph
 if TYPE_CHECKING:
     from nearfar.solve.places.given import NamedPlaces
 
-# : Columns that name places, in order of preference, if --id names none.
+#: Columns that name places, in order of preference, if --id names none.
 _IDS = ("id", "name", "label", "osmid", "geoid")
 _PLACE = re.compile(r"(-?\d+(?:\.\d+)?),\s*(-?\d+(?:\.\d+)?)")
 
@@ -52,7 +52,7 @@ def remarks(args: argparse.Namespace, graph: Graph) -> Iterator[None]:
     """Print warnings of the library as remarks of the program."""
     if graph.forbidden_turns and not getattr(args, "turns", False):
         without = " without --turns" if hasattr(args, "turns") else ""
-        note(args, f"not obeyed{without}: {len(graph.forbidden_turns):,} forbidden turns")
+        note(args, f"{len(graph.forbidden_turns):,} forbidden turns are ignored{without}")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:

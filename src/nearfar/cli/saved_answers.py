@@ -19,7 +19,7 @@ from nearfar.graph.graph import Graph
 
 
 class SavedAnswer:
-    """Table read from a file, in the graph's vertex order."""
+    """Distance table read from a file, in the graph's vertex order."""
 
     def __init__(self, graph: Graph, path: str, columns: dict[str, list[Any]]) -> None:
         self.graph, self.path = graph, path

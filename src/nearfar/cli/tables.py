@@ -55,12 +55,12 @@ def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, b
 
 
 def as_number(value: Any) -> int | float:
-    """Return a number, or the number of a text."""
+    """Return a number unchanged, and a text as a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise TypeError(value)
     if not isinstance(value, str):
         return value
-    if "_" in value:  # Python reads 1_0 as 10, which no table means
+    if "_" in value:  # Python reads 1_0 as 10
         raise ValueError(value)
     try:
         return int(value)

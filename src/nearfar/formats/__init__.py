@@ -116,7 +116,7 @@ def read(
             graph = graph.without_weights()
             graph.attributes.pop("unit", None)
         graph.attributes.setdefault("source_file", os.path.basename(source.path))
-        graph.attributes["format"] = spec.name  # a container keeps its own metadata
+        graph.attributes["format"] = spec.name  # containers store their own attributes
         return graph if dtype is None else graph.astype(dtype)
 
 

@@ -1,4 +1,4 @@
-"""Compressed streams: recognised by name or first bytes, unpacked whole, packed as written.
+"""Compressed streams: detection by name or first bytes, unpacking at once, packing on the fly.
 
 A few kilobytes can unpack to terabytes, so callers give a limit.
 """
@@ -25,11 +25,11 @@ _MAGIC = {
     "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
 }
 _CHUNK = 1 << 22
-_ZSTD_STEP = 1 << 12  # a call unpacks all it is given, and 4 bytes can be 128 KiB of one value
+_ZSTD_STEP = 1 << 12  # bytes per call, which unpacks all of its input: 4 bytes can be 128 KiB
 
 
 def import_extra(module: str, extra: str, what: str) -> Any:
-    """Import an optional package, or raise with the extra that installs it."""
+    """Import an optional package, or raise an error that names the pip extra with it."""
     import importlib
 
     try:
@@ -56,7 +56,7 @@ def compression_of(head: bytes) -> str | None:
 
 
 def unpacked(file: BinaryIO, name: str, limit: int, tell: Callable[[], None]) -> bytearray:
-    """Return the content of a compressed stream, calling ``tell`` every few megabytes."""
+    """Return the content of a compressed stream; call ``tell`` every few megabytes."""
     try:
         if name == "zstandard":
             return gathered(_zstandard(file), limit, tell)
@@ -70,7 +70,7 @@ def unpacked(file: BinaryIO, name: str, limit: int, tell: Callable[[], None]) ->
 def gathered(
     pieces: Iterable[bytes], limit: int, tell: Callable[[], None] = lambda: None
 ) -> bytearray:
-    """Return the pieces of a stream put together."""
+    """Concatenate the pieces of a stream."""
     whole = bytearray()
     for piece in pieces:
         if len(whole) + len(piece) > limit:

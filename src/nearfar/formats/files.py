@@ -48,14 +48,14 @@ _SLICE = 1 << 18
 _MARK = b"\xef\xbb\xbf"
 _CHUNK = 1 << 22
 _PAUSE = 0.05  # seconds between two reports of progress
-_MODEST = 256 << 20  # bytes that may always be unpacked
-_RATIO = 200  # grids and paths reach a hundred, as text with the strongest compression
+_MODEST = 256 << 20  # bytes that a file of any size may unpack to
+_RATIO = 200  # highest plausible compression; text of grids and paths reaches 100
 _MUCH = 1 << 26  # bytes below which free memory is not checked
 _VISIBLE = b"\t\r" + bytes(range(32, 256))
 
 
 class Source:
-    """File to read: its name, its uncompressed bytes, and a callback for progress."""
+    """Input file: its name, its uncompressed bytes, and a callback for progress."""
 
     def __init__(
         self,
@@ -155,12 +155,12 @@ class Source:
         return GraphFormatError(message, self.path, line)
 
     def check_vertices(self, n: int, line: int | None = None) -> None:
-        """Refuse a vertex count that is impossible for the size, before allocating for it."""
+        """Refuse a vertex count that is impossible for the file's size, before allocation."""
         if n > max(1 << 24, 64 * self.data.size):
             raise self.fail(f"{n} vertices promised in a file of {self.data.size} bytes", line)
 
     def sibling(self, suffix: str) -> str | None:
-        """Return a file next to this one with another suffix, if possible compressed alike."""
+        """Return the file of this name with another suffix, preferably compressed alike."""
         packed = split_suffix(self.path)[1]
         name = self.path[: len(self.path) - len(packed)]
         stem = name[: len(name) - len(self.suffix)]
@@ -296,7 +296,9 @@ def array_of_names(texts: Sequence[str]) -> NDArray[np.str_]:
     needed = 4 * len(texts) * max(map(len, texts), default=0)
     free = free_memory() if needed > _MUCH else needed
     if needed > free:
-        raise OutOfMemoryError(needed, free, "every vertex name takes the room of the longest one")
+        raise OutOfMemoryError(
+            needed, free, "every vertex name takes as much memory as the longest one"
+        )
     return np.array(texts, dtype=np.str_)
 
 
@@ -322,7 +324,7 @@ def library_errors(path: str, what: str, *, writing: bool = False) -> Iterator[N
 
 @contextlib.contextmanager
 def finish(path: str) -> Iterator[None]:
-    """Return a context in which errors of parsers and of the graph's checks get the file's name."""
+    """Return a context that adds the file's name to errors of parsers and of graph checks."""
     try:
         yield
     except GraphFormatError as error:

@@ -24,7 +24,7 @@ A file of at most 256 MiB is read into memory, except with ``verify=False``. A l
 mapped while the graph exists, and a mapping follows changes of the file: truncating it ends the
 process with SIGBUS at the next access, which cannot be turned into an error, and overwriting it
 changes the graph. Replace a container by renaming another to its name, as :func:`nearfar.write`
-does: the old content then exists until it is unmapped.
+does: the old content then remains until it is unmapped.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def read(source: Source, *, verify: bool | None = None) -> Graph:
     graph: Graph = Graph.from_csr(
         arrays["indptr"], arrays["indices"], arrays.get("weights"), copy=False, **kept
     )
-    edge_lines(graph)  # refuses lines of other edges
+    edge_lines(graph)  # checks that the lines belong to the edges
     return graph
 
 
@@ -131,7 +131,7 @@ def read_header(source: Source) -> dict[str, Any]:
     if size != data.size:
         raise source.fail(
             f"the file has {data.size} bytes, but its header says {quoted(size)}: it is cut short "
-            "or grew"
+            "or has grown"
         )
     result: dict[str, Any] = header
     return result
@@ -160,7 +160,7 @@ def _array(source: Source, entry: dict[str, Any]) -> NDArray[Any]:
     dtype = np.dtype(kind)
     stop = offset + length * dtype.itemsize
     if offset < 0 or offset % ALIGNMENT or length < 0 or stop > source.data.size:
-        raise source.fail(f"array {quoted(entry['name'])} does not lie inside the file")
+        raise source.fail(f"array {quoted(entry['name'])} extends beyond the file")
     return source.data[offset:stop].view(dtype)
 
 
@@ -170,7 +170,7 @@ def _names(
     first = header.get("first_name")
     if first is not None:
         if not isinstance(first, int) or abs(first) > 2**62:
-            raise source.fail(f"first_name is {quoted(first)}: the header is not as it should be")
+            raise source.fail(f"first_name is {quoted(first)}: the header is invalid")
         return range(first, first + len(arrays["indptr"]) - 1)
     if "names" in arrays:
         return arrays["names"]
@@ -236,7 +236,7 @@ def write(graph: Graph, sink: Sink) -> None:
         "n_vertices": graph.n_vertices,
         "n_edges": graph.n_edges,
         "directed": graph.directed,
-        # of names that are consecutive numbers other than the indices
+        # first name, if names are consecutive numbers other than the indices
         "first_name": graph.vertex_names.start if isinstance(graph.vertex_names, range) else None,
         "scan": {key: _plain(value) for key, value in graph._scan.items()},
         "attributes": {k: v for k, v in graph.attributes.items() if _is_json(v)},
@@ -260,7 +260,7 @@ def write(graph: Graph, sink: Sink) -> None:
 def _layout(
     header: dict[str, Any], arrays: list[tuple[str, NDArray[Any]]]
 ) -> tuple[bytes, list[int]]:
-    """Return the header's bytes, padded to a length known beforehand, and the arrays' offsets."""
+    """Return the header's bytes, padded to a fixed length, and the arrays' offsets."""
     reserve = 256 * (len(arrays) + 1)
     body = len(json.dumps(header)) + reserve
     at = -(-(_PREFIX.size + body) // ALIGNMENT) * ALIGNMENT

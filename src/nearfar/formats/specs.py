@@ -1,4 +1,4 @@
-"""Table of file formats: their capabilities, and how a file is matched to one.
+"""Table of file formats, with their capabilities and the rules that match a file to one.
 
 Each format registers itself in this table; the documentation, ``nearfar convert`` and the tests
 iterate over it. To add a format, add a file; see CONTRIBUTING.md.

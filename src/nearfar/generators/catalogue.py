@@ -24,7 +24,7 @@ class Parameter:
     ----------
     name : str
     type : str
-        As annotated: ``"int"``, ``"float"``, ``"bool"``, ``"str"``, or one of these with ``" |
+        Annotation: ``"int"``, ``"float"``, ``"bool"``, ``"str"``, or one of these with ``" |
         None"``.
     default : object
     help : str
@@ -62,7 +62,7 @@ class Generator:
 
 
 GENERATORS: dict[str, Generator] = {}
-#: Paragraphs that :func:`generator` adds to a docstring without them.
+#: Paragraphs that :func:`generator` adds to a docstring that lacks them.
 _SHARED = {
     "low": "low, high : float\n    Range of the uniform weights, both ends included for integers.",
     "weight_dtype": "weight_dtype : str | None\n    int32, int64, float32, float64, or None for an "

@@ -2,9 +2,9 @@
 
 "Shortest paths algorithms: theory and experimental evaluation" (Mathematical Programming 73,
 1996), section 6, and the manuals of the SPLIB generators. The structure and the weight
-distributions are theirs; the random numbers are this package's, so instances are not theirs edge
-for edge. None has a negative cycle: negative weights occur only where edges lead forward (later
-layers, higher ids), or come from potentials, which change every cycle's weight by nothing.
+distributions are theirs; the random numbers are this package's, so instances differ from theirs in
+their edges. None has a negative cycle: negative weights occur only where edges lead forward (later
+layers, higher ids), or come from potentials, which change no cycle's weight.
 
 The source of an instance is ``graph.attributes["source_vertex"]``.
 """
@@ -38,11 +38,11 @@ def spgrid(
     """Make a grid of layers with a source joined to the first layer (the paper's Grid families).
 
     ``square``, ``wide`` (16 layers) and ``long`` (layers of 16): each layer is a cycle in both
-    directions, weights 0..10000; each vertex has one edge to its like in the next layer, weights
-    1000..10000. ``hard_positive`` and ``hard_negative``: layers of 32 are one-way cycles of
-    weight 1 with 64 random edges of weight 0..100; each vertex has edges 1, 6, 11, 16 and 21
-    layers ahead, with weights 1000..10000 times the square of that distance, or -10000..-1000.
-    O(m) time; out-degree 3, or 8 in the hard ones.
+    directions, weights 0..10000; each vertex has one edge to its counterpart in the next layer,
+    weights 1000..10000. ``hard_positive`` and ``hard_negative``: layers of 32 are one-way cycles of
+    weight 1 with 64 random edges of weight 0..100; each vertex has edges 1, 6, 11, 16 and 21 layers
+    ahead, with weights 1000..10000 times the square of that distance, or -10000..-1000. O(m) time;
+    out-degree 3, or 8 in the hard ones.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def _instance(
     artificial_source: bool,
     seed: int,
 ) -> Graph:
-    """Join the parts, add the artificial source if asked for, and make the Graph."""
+    """Join the parts, add the artificial source if requested, and build the Graph."""
     if not isinstance(artificial_source, bool):
         raise OptionError(
             f"{keyword('artificial_source')} is {quoted(artificial_source)}: give True or False"

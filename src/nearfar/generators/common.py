@@ -17,7 +17,7 @@ _MAX_VERTICES = 2**40
 
 
 def check_int(name: str, value: object, low: int, high: int = _MAX_VERTICES) -> int:
-    """Return the value as an int in ``low .. high``, or OptionError."""
+    """Return the value as an int in ``low .. high``, or raise OptionError."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise OptionError(f"{keyword(name)} is {quoted(value)}: give an integer")
     if not low <= value <= high:
@@ -26,7 +26,7 @@ def check_int(name: str, value: object, low: int, high: int = _MAX_VERTICES) -> 
 
 
 def check_fraction(name: str, value: object) -> float:
-    """Return the value as a float in ``[0, 1]``, or OptionError."""
+    """Return the value as a float in ``[0, 1]``, or raise OptionError."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise OptionError(f"{keyword(name)} is {quoted(value)}: give a number")
     number = float(value)
@@ -36,14 +36,14 @@ def check_fraction(name: str, value: object) -> float:
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> str:
-    """Return the value if it is one of the choices, or OptionError."""
+    """Return the value if it is one of the choices, or raise OptionError."""
     if value not in choices:
         raise OptionError(f"{keyword(name)} is {quoted(value)}: give one of {', '.join(choices)}")
     return value
 
 
 def weight_type(weight_dtype: object) -> np.dtype[Any] | None:
-    """Return the dtype asked for, None for an unweighted graph, or OptionError."""
+    """Return the requested dtype, None for an unweighted graph, or raise OptionError."""
     if weight_dtype is None or weight_dtype == "none":
         return None
     dtype = weight_dtype_of(weight_dtype)
@@ -97,7 +97,7 @@ def random_weights(
 
 
 def to_dtype(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return integer values in the weight dtype, or OptionError where they do not fit."""
+    """Return integer values in the weight dtype, or raise OptionError if they do not fit."""
     if dtype.kind == "i" and len(values):
         info, least, most = np.iinfo(dtype), int(values.min()), int(values.max())
         if least <= info.min or most >= info.max:
@@ -121,7 +121,7 @@ def build(
     coordinates: NDArray[np.float64] | None = None,
     **attributes: Any,
 ) -> Graph:
-    """Make the Graph; an undirected edge is listed once, in either direction."""
+    """Build the Graph; an undirected edge is listed once, in either direction."""
     if coordinates is not None:
         attributes = {"geographic": False, **attributes}
     graph: Graph = Graph.from_edges(
@@ -167,7 +167,7 @@ def with_distinct_others(
 def first_of_parallel(
     sources: NDArray[Any], targets: NDArray[Any], n_vertices: int, *, directed: bool
 ) -> NDArray[np.intp]:
-    """Find the edges that a simple graph keeps: no self-loop, the first of parallel ones.
+    """Return the edges of a simple graph: no self-loops, and the first of parallel edges.
 
     Undirected edges are parallel in either direction. O(m log m).
     """

@@ -1,4 +1,4 @@
-"""Road networks of a country: settlements, few crossings of rivers and ridges, long highways.
+"""Road networks of a country, with settlements, few crossings of rivers, and long highways.
 
 A lattice of junctions is bisected recursively, down to pieces of a few hundred junctions, as
 rivers, ridges and railways divide a country at every scale. Only few roads cross a cut: about two
@@ -27,14 +27,15 @@ from nearfar.generators.roads import SPEEDS, Streets, network
 from nearfar.graph.graph import Graph
 
 _SPACING = 150.0  # metres between junctions, on average
-_ARTERIAL, _MOTORWAY = 12, 48  # every so many lines
-_DENSITY = 0.36, 0.88  # share of the streets that exist: in the emptiest place, in the fullest
+_ARTERIAL, _MOTORWAY = 12, 48  # distance between them, in lines of the lattice
+_DENSITY = 0.36, 0.88  # share of the streets that exist where density is lowest, highest
 _ACCESS = 0.3  # the same factor for streets that end at a motorway
-_DEAD_ENDS = 0.4  # share of the bends that are a turning into a dead end
+_DEAD_ENDS = 0.4  # share of the bends at which a dead end starts
 _BLOCK = 4  # junctions along a side of the field's cells
 _LEAST_PIECE = 300  # junctions of a piece that is not cut
-_WATER, _WIDEST = 1 / 150, 4  # junctions under water on either side: of the cut's length; at most
-_PULL = 0.15  # how far settlements draw: a tenth of the streets are half as long as the mean
+# junctions under water on either side: share of the cut's length; maximum
+_WATER, _WIDEST = 1 / 150, 4
+_PULL = 0.15  # shift towards settlements; a tenth of the streets are below half the mean length
 _VERTICES_PER_JUNCTION = 0.86  # measured with the shares above; sizes the lattice
 
 
@@ -47,7 +48,7 @@ def country_roads(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Generate a network that resembles roads to a prepared graph too.
+    """Generate a road network whose separators are as small as those of real maps.
 
     Mean degree about 2.6; a fifth of the vertices are dead ends, a sixth have degree two.
     Separators, elimination tree and shortcuts are like those of real maps of the same size.
@@ -136,7 +137,7 @@ class _Field:
                 slope = np.zeros(shape) if shape[axis] < 2 else np.gradient(noise, axis=axis)
                 pull[axis] += slope * (height * _PULL * scale * scale * _BLOCK)
             scale, height, octave = scale // 2, 0.7 * height, octave + 1
-        # Ranks, not heights: every seed has as many dense places as the next.
+        # Ranks instead of heights give every seed the same number of dense places.
         rank = np.empty(total.size)
         rank[np.argsort(total, axis=None, kind="stable")] = np.arange(total.size) / total.size
         least, most = _DENSITY
@@ -153,7 +154,7 @@ class _Field:
 
 
 def _smooth_noise(stream: Stream, rows: int, columns: int, scale: int) -> NDArray[np.float64]:
-    """Return random heights every ``scale`` cells, joined by smooth steps; in [0, 1)."""
+    """Return random heights at every ``scale``-th cell, interpolated smoothly; in [0, 1)."""
     knots = (rows - 1) // scale + 2, (columns - 1) // scale + 2
     height = stream.unit(knots[0] * knots[1]).reshape(knots)
     i, u = np.divmod(np.arange(rows), scale)
@@ -166,7 +167,7 @@ def _smooth_noise(stream: Stream, rows: int, columns: int, scale: int) -> NDArra
 
 
 def _stretched(cells: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
-    """Return a field of blocks at every junction, linear between the blocks."""
+    """Interpolate a field of blocks linearly at every junction."""
     i, u = np.divmod(np.arange(rows), _BLOCK)
     j, v = np.divmod(np.arange(columns), _BLOCK)
     below = np.minimum(i + 1, len(cells) - 1)
@@ -180,7 +181,7 @@ def _stretched(cells: NDArray[np.float64], rows: int, columns: int) -> NDArray[n
 def _lattice(
     rows: int, columns: int, density: NDArray[np.float64], seed: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.int8]]:
-    """Return existing streets and their levels: entry 2 v leads right of v, entry 2 v + 1 down."""
+    """Return existing streets and their levels: 2 v is the street right of v, 2 v + 1 below v."""
     n = rows * columns
     r, c = np.arange(rows)[:, None], np.arange(columns)
     level = (Stream(seed, "country_roads.wider").below(0.3, 2 * n)).astype(np.int8)
@@ -210,7 +211,7 @@ class _Pieces:
     bottom: NDArray[np.int64]
 
     def where(self, kept: NDArray[np.bool_]) -> _Pieces:
-        """Return some of the rectangles."""
+        """Return the rectangles that a mask selects."""
         return _Pieces(self.left[kept], self.right[kept], self.top[kept], self.bottom[kept])
 
 
@@ -239,11 +240,11 @@ def _cut(
         near = np.where(upright, pieces.left, pieces.top)
         middle = near + np.rint(extent * (0.46 + 0.08 * draw[:k])).astype(np.int64)
         water = np.minimum(np.rint(length * _WATER).astype(np.int64), _WIDEST)
-        # Root of the root: correctly rounded everywhere, unlike a power.
+        # A square root is correctly rounded on every machine, unlike a power.
         root = np.sqrt(np.sqrt(width * height * _VERTICES_PER_JUNCTION))
         allowed = 2 + (root * (0.25 + 0.8 * draw[k:])).astype(np.int64)
 
-        # Every line over every cut, from its near bank; the far one is 2 water + 1 steps on.
+        # Every line across every cut, from its near bank; the far bank is 2 water + 1 steps away.
         step, along = np.where(upright, 1, columns), np.where(upright, columns, 1)
         piece = np.repeat(np.arange(k), length)
         position = np.arange(len(piece)) - np.repeat(np.cumsum(length) - length, length)
@@ -282,7 +283,7 @@ def _bridges(
     level: NDArray[np.int8],
     stream: Stream,
 ) -> NDArray[np.int64]:
-    """Choose the crossings of each cut: the highest levels first, then by lot."""
+    """Choose the crossings of each cut: the highest levels first, ties at random."""
     high = level[2 * bank + way].astype(np.int64)
     order = np.lexsort((stream.unit(len(bank)) - high, piece))
     count = np.bincount(piece, minlength=len(allowed))

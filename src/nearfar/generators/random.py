@@ -4,7 +4,7 @@ Value ``i`` of a stream is a hash of (key, i): output ``i`` of splitmix64 (Steel
 splittable pseudorandom number generators", OOPSLA 2014) started at the key. A value does not depend
 on earlier values, so several threads fill an array with the same result, and an edge can look up
 the number of another edge. ``numpy.random`` is not used because its streams may change between
-versions; only 64-bit integer arithmetic happens here, done by ``generators/fill.cpp``.
+versions; ``generators/fill.cpp`` uses only 64-bit integer arithmetic.
 
 The key of a stream is a hash of the user's seed and the stream's name ("targets", "weights", ...),
 so that changing the range of the weights does not change the edges.
@@ -31,7 +31,7 @@ def _mix(z: int) -> int:
 
 
 def threads() -> int:
-    """Return the threads that fill arrays: the cores this process may use, at most 16."""
+    """Return the number of threads that fill arrays: the available cores, at most 16."""
     return min(default_threads(), 16)
 
 
@@ -52,7 +52,7 @@ class Stream:
         key = _mix((int(seed) + _GOLDEN) & _MASK)
         for byte in name.encode():
             key = _mix((key + byte + _GOLDEN) & _MASK)
-        self.key = key  # the 64-bit key: all that the C++ side needs
+        self.key = key  # 64-bit key, the only input of the C++ functions
 
     def bits(self, count: int, start: int = 0) -> NDArray[np.uint64]:
         """Return words ``start .. start + count - 1``, shape ``(count,)``, dtype uint64."""
@@ -106,6 +106,6 @@ class Stream:
         return out
 
     def permutation(self, n: int) -> NDArray[np.int64]:
-        """Draw a random order of ``0 .. n-1``: their words sorted, O(n log n)."""
+        """Draw a random order of ``0 .. n-1`` by sorting their words, O(n log n)."""
         order: NDArray[np.int64] = np.argsort(self.bits(n), kind="stable")
         return order

@@ -1,12 +1,12 @@
-"""Road-like networks: planar, low degree, long chains of degree two, a hierarchy of speeds.
+"""Road-like networks: planar, of low degree, with long chains and a hierarchy of speeds.
 
-Junctions are a jittered lattice. Streets between neighbouring junctions exist more or less often
-from district to district; every twelfth line is an arterial road and every forty-eighth a
-motorway, which are complete and faster, so long shortest paths climb the hierarchy as they do on
-real roads. A fifth of the streets are subdivided into chains of degree-two vertices along a bend.
-The properties of a road network that affect shortest-path methods are kept: degree near 2.5, a
-diameter of the order of sqrt(n), travel times over two orders of magnitude, local ids. Rivers,
-bridges and real city plans are not modelled.
+Junctions are a jittered lattice. The share of existing streets between neighbouring junctions
+varies between districts; every twelfth line is an arterial road and every forty-eighth a motorway,
+which are complete and faster, so long shortest paths climb the hierarchy as they do on real roads.
+A fifth of the streets are subdivided into chains of degree-two vertices along a bend. The
+properties of a road network that affect shortest-path methods are kept: degree near 2.5, a diameter
+of the order of sqrt(n), travel times over two orders of magnitude, local ids. Rivers, bridges and
+real city plans are not modelled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nearfar.generators.roads import SPEEDS, Streets, network
 from nearfar.graph.graph import Graph
 
 _SPACING = 150.0  # metres between junctions
-_ARTERIAL, _MOTORWAY = 12, 48  # every so many lines
+_ARTERIAL, _MOTORWAY = 12, 48  # distance between them, in lines of the lattice
 _DISTRICT = 16  # junctions along a side
 _VERTICES_PER_JUNCTION = 2.11  # measured with the shares below; sizes the lattice
 
@@ -37,7 +37,7 @@ def road_like(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Generate a network that resembles roads to a shortest-path method.
+    """Generate a network on which shortest-path methods behave as on roads.
 
     Mean out-degree about 2.4; half of the vertices have degree two. O(n) time.
 
@@ -122,7 +122,7 @@ def _junctions(rows: int, columns: int, seed: int) -> NDArray[np.float64]:
 
 
 def _chain_lengths(count: int, seed: int) -> NDArray[np.int64]:
-    """Draw how many degree-two vertices each street has: mostly none, sometimes a dozen."""
+    """Draw the number of degree-two vertices of each street: mostly none, up to a dozen."""
     stream = Stream(seed, "road_like.chain")
     kind = stream.unit(count)
     short = stream.integers(1, 4, count, start=count)

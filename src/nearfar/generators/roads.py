@@ -102,7 +102,7 @@ def _largest_part(
 
     ones = np.ones(len(sources), np.int8)
     matrix = coo_array((ones, (sources, targets)), shape=(n, n)).tocsr()
-    # An undirected street is listed once here, so its graph is judged without directions.
+    # An undirected street is listed once, so directions of its graph mean nothing.
     _, label = connected_components(matrix, connection="strong" if directed else "weak")
     kept: NDArray[np.bool_] = label == np.argmax(np.bincount(label))
     return kept

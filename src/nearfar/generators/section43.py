@@ -26,7 +26,7 @@ def section43(
     weight_dtype: str | None = "int32",
     seed: int = 1,
 ) -> Graph:
-    """Make the graph that shows the write-after-write race of two cost arrays without atomics.
+    """Make the graph that exposes the write-after-write race of two cost arrays without atomics.
 
     Vertex 0 has an edge of weight 1 to each of the ``vertices - 1 - sinks`` racers. The racers'
     edges to one sink weigh 1, 2, 3, ..., each once, so every sink is at distance 2 and every
@@ -41,10 +41,10 @@ def section43(
         Vertices raced for, 1 or more; they have the highest ids. More sinks mean more races in
         one run.
     order : str
-        Which racer has which weight: ``"ascending"`` (the first is right), ``"descending"`` (the
-        last is right), or ``"shuffled"`` (at random, a fresh order for each sink).
+        Order of the racers' weights: ``"ascending"`` (the first is right), ``"descending"`` (the
+        last is right), or ``"shuffled"`` (a new random order for each sink).
     directed : bool
-        False adds the way back with the same weights, which the paper tried as well.
+        False adds the reverse edges with the same weights, which the paper tried as well.
     weight_dtype : str | None
         int32, int64, float32 or float64. None is refused, because without weights no vertices race.
     seed : int

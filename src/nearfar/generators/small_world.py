@@ -28,8 +28,8 @@ def small_world(
 ) -> Graph:
     """Make a Watts-Strogatz graph.
 
-    Mean degree ``neighbours``; each vertex keeps the ``neighbours / 2`` edges it brings, and
-    receives a binomial number. O(m) time.
+    Mean degree ``neighbours``; each vertex has the ``neighbours / 2`` edges that it starts, and
+    a binomial number of edges that end at it. O(m) time.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def small_world(
     neighbours : int
         Even; each vertex is joined to half as many on either side. Below ``vertices``.
     rewire : float
-        Probability, 0 .. 1, that an edge's far end is drawn at random instead.
+        Probability, 0 .. 1, that an edge's second end is drawn at random instead.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Uniform random graphs of fixed out-degree: the second input set of Ortega-Arranz et al. (2015).
 
-Section 4.3 there: 24,576, 49,152 and 98,304 vertices with fan-out 2, 20, 200, 1,000 and 2,000 and
+Its section 4.3 has 24,576, 49,152 and 98,304 vertices with fan-out 2, 20, 200, 1,000 and 2,000 and
 integer weights uniform in 1..100.
 """
 

@@ -1,10 +1,10 @@
 """Instrumentation of frontier methods: profiles of a run, sweeps over delta, and their plots.
 
-A run with ``trace=True`` records one entry per iteration. :func:`profile` turns that into a
-small JSON document; :func:`plot_profile` draws it as Figure 4 of Davidson et al. (2014),
-:func:`delta_sweep` and :func:`plot_delta_sweep` make Figure 7: work and parallelism against
-delta. TEPS, as the paper counts them, are the edges that a Dijkstra run touches, over the time,
-so that repeated work does not count as speed.
+A run with ``trace=True`` records one entry per iteration. :func:`profile` turns that into a small
+JSON document; :func:`plot_profile` draws it as Figure 4 of Davidson et al. (2014),
+:func:`delta_sweep` and :func:`plot_delta_sweep` make Figure 7: work and parallelism against delta.
+TEPS, as the paper counts them, are the edges that a Dijkstra run touches, divided by the time, so
+that repeated work does not count as speed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def dijkstra_edges(graph: Graph, distances: Any) -> int:
 
 
 def profile(graph: Graph, paths: Paths) -> dict[str, Any]:
-    """Return the records of a run as a document, to be written as JSON.
+    """Return the records of a run as a document for JSON.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def write_profile(document: dict[str, Any], path: Path) -> None:
 
 
 def read_profile(path: Path) -> dict[str, Any]:
-    """Read what :func:`write_profile` wrote.
+    """Read a file written by :func:`write_profile`.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def read_profile(path: Path) -> dict[str, Any]:
 
 
 def _is_whole(document: dict[str, Any]) -> bool:
-    """Return whether a profile, or a sweep, has all the numbers that are drawn."""
+    """Return whether a profile or a sweep has all numbers that its plot needs."""
     try:
         if "rows" in document:
             drawn = [document["heuristic"]]
@@ -202,7 +202,7 @@ def delta_sweep(
         delta = unit * factor
         if graph.weight_dtype.kind == "i":
             delta = max(1.0, float(round(delta)))
-        if delta in done:  # rounding made two factors the same
+        if delta in done:  # rounding made two values of delta equal
             continue
         done.add(delta)
         begun = time.perf_counter()
@@ -238,8 +238,9 @@ def plot_profile(document: dict[str, Any], path: Path) -> None:
     """Draw Figure 4: frontier, far pile, labelled and final vertices, edges touched.
 
     Queues are in a panel of their own with a logarithmic axis, because they may hold a thousandth
-    of the vertices; what only grows is shown as a share of its end. Of many iterations a line is
-    the mean of neighbours, within a band from the least to the greatest.
+    of the vertices; cumulative counts are shown as shares of their final value. With many
+    iterations a line is the mean of adjacent iterations, within a band from the least to the
+    greatest value.
 
     Parameters
     ----------
@@ -295,7 +296,7 @@ def plot_profile(document: dict[str, Any], path: Path) -> None:
 def _thinned(
     values: NDArray[Any], most: int = 600
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return iterations, means, least and greatest values of runs of neighbours."""
+    """Return iteration, mean, least and greatest value of each run of adjacent iterations."""
     cuts = np.unique(np.linspace(0, len(values), min(most, len(values)) + 1).astype(np.int64))
     first, sizes = cuts[:-1], np.diff(cuts)
     mean = np.add.reduceat(values, first) / sizes

@@ -1,9 +1,9 @@
-"""Accessibility between places: opportunities within reach, gravity, two-step floating catchments.
+"""Accessibility between places: opportunities within a limit, gravity, two-step catchments.
 
 All are sums over a table of distances between places that is computed block by block and never
-stored. Gravity weighs the supply at each destination by a function that falls with the distance
+stored. Gravity weights the supply at each destination by a decreasing function of the distance
 (Hansen 1959). The two-step floating catchment area method (Luo and Wang 2003) divides the supply of
-each destination by the demand that reaches it first, so that a clinic in great demand counts for
+each destination by the demand that reaches it, so that a clinic in great demand counts for
 less; with a decay this is the enhanced method (Luo and Qi 2009).
 """
 
@@ -101,7 +101,7 @@ def accessibility(
     options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}
     solved, starts, ends = prepared_places(graph, weight, origins, destinations, options)
     if limit is None and decay is None:
-        raise OptionError("give limit, decay or both: without, every destination counts fully")
+        raise OptionError("give limit, decay or both: without them every destination counts fully")
     bound = check_limit(limit, np.dtype(np.float64))
     falls = _decay(decay, bound)
     offered = _values(supply, destinations, len(ends.snapped), "supply")
@@ -125,7 +125,7 @@ def accessibility(
 
 
 class _Factors:
-    """Factor of each pair, block by block; a table of one block is computed once."""
+    """Factors of pairs, block by block; a table of a single block is computed once."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ def _decay(decay: Any, limit: float | None) -> Callable[[NDArray[np.float64]], N
 
 
 def _checked(decay: Callable[[Any], Any], d: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the factors of the caller's function for some distances, after checking them."""
+    """Return the checked factors of the caller's function for some distances."""
     found = np.asarray(decay(d), np.float64)
     if found.shape != d.shape or not np.isfinite(found).all():
         raise OptionError(
@@ -203,12 +203,14 @@ def _values(given: Any, places: Any, count: int, what: str) -> NDArray[np.float6
         columns = [str(name) for name in getattr(places, "columns", ())]
         if given not in columns:
             shown = listed(columns) or "no columns at all"
-            raise OptionError(f"{what} is {quoted(given)}: there is no such column, but {shown}")
+            raise OptionError(
+                f"{what} is {quoted(given)}: there is no such column; there are {shown}"
+            )
         given = places[given]
     try:
         found = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given, np.float64)
     except (TypeError, ValueError):
-        raise OptionError(f"{what} is not a number everywhere") from None
+        raise OptionError(f"{what} holds something that is not a number") from None
     if found.shape != (count,):
         raise OptionError(f"{what} has shape {found.shape}: give one number for each of {count}")
     wrong = ~((found >= 0) & (found < np.inf))

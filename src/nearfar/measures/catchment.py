@@ -162,7 +162,7 @@ def catchment(
 
 @dataclass(slots=True)
 class _Job:
-    """Checked sources, values and decay, solved a block of sources at a time."""
+    """Checked sources, values and decay, solved in blocks of sources."""
 
     graph: Graph
     rows: NDArray[np.int64]
@@ -175,7 +175,7 @@ class _Job:
     block: int = _AT_ONCE
     on_device: bool = False
     edges: int = 0
-    columns: None = None  # as nearfar.solve.rows.files asks
+    columns: None = None  # required by nearfar.solve.rows.files
     engine: str = "catchment"
 
     @property
@@ -210,7 +210,7 @@ class _Job:
 def _in_file(
     job: _Job, out: str | os.PathLike[str], progress: Callable[[float, float], None] | None
 ) -> Any:
-    """Write the blocks that a file does not hold yet."""
+    """Write the blocks that are missing from a file."""
     sink = FileSink(os.fspath(out), job)
     width = job.table.shape[1] * len(job.kinds)
     try:
@@ -300,7 +300,7 @@ def _frame(
     values: Any,
     single: bool,
 ) -> Any:
-    """Label the result with the labels of the values."""
+    """Return the result as a series or frame with the labels of the values."""
     import pandas
 
     index = pandas.Index(graph.name_of(rows), name=values.index.name)

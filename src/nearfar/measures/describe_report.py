@@ -1,4 +1,4 @@
-"""Figures of a graph and their presentation; :mod:`nearfar.measures.figures` measures them."""
+"""Figures of a graph and their presentation; :mod:`nearfar.measures.figures` computes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Reach:
     distance : int or float or None
         Greatest distance; None for negative weights.
     diameter_hops, diameter_distance : int or float or None
-        The greater of both sweeps: lower bounds of the diameter.
+        Greater value of both sweeps: lower bounds on the diameter.
     """
 
     source: Any
@@ -133,7 +133,10 @@ class GraphStatistics:
         listed += [
             ("self-loops", f"{self.self_loops:,}"),
             ("parallel edges", f"{self.parallel_edges:,}"),
-            ("no edges", f"{self.isolated:,} vertices; {self.without_out_edges:,} lead nowhere"),
+            (
+                "no edges",
+                f"{self.isolated:,} vertices; {self.without_out_edges:,} without out-edges",
+            ),
             ("components", _parts(self.weak_components, self.largest_weak, self.n_vertices)),
         ]
         if self.directed:

@@ -5,12 +5,12 @@ A search from ``w`` bounds the eccentricity of every other vertex ``v``:
     max(d(v, w), ecc(w) - d(w, v))  <=  ecc(v)  <=  d(v, w) + ecc(w)
 
 Takes and Kosters (2011) choose the next ``w`` by these bounds, alternately the vertex with the
-greatest upper bound and the one with the least lower bound, and drop every vertex that the
-bounds exclude: a diameter takes a few searches on most graphs instead of n. Where the bounds decide
-little, as in graphs with few different distances, later steps search from several vertices at once,
-one for every 32 before: a batch costs less per source. In a directed graph each step is two
-searches, one of them backwards. The bounds do not hold with turns, since a path to ``w`` and one
-from ``w`` may not join into a path: every vertex is then searched from.
+greatest upper bound and the one with the least lower bound, and drop every vertex that the bounds
+exclude: a diameter takes a few searches on most graphs instead of n. Where the bounds exclude few
+vertices, as in graphs with few different distances, later steps search from several vertices at
+once, one for every 32 searched before: a batch costs less per source. In a directed graph each step
+is two searches, one of them on the reversed graph. The bounds do not hold with turns, since a path
+to ``w`` and a path from ``w`` may not join: a search then starts from every vertex.
 """
 
 from __future__ import annotations
@@ -283,12 +283,12 @@ class _Bounds:
             raise NegativeWeightError(named.first_negative, named.n_negative)
         n = named.n_vertices
         if not n:
-            raise OptionError("the graph has no vertices: its extent is not defined")
+            raise OptionError("the graph has no vertices: its extent is undefined")
         self.named, self.graph = named, named.without_names()
         self.device, self.threads = device, threads
         whole = named.weight_dtype.kind == "i"
-        # Sums of two 64-bit distances fit unsigned integers. Float bounds may differ by the
-        # rounding of a path's sum, and are widened by it.
+        # Sums of two 64-bit distances fit unsigned integers. Float bounds are widened by the
+        # rounding error of a path's sum.
         self.dtype = np.dtype(np.uint64) if whole else np.dtype(np.float64)
         self.slack = 0.0
         if not whole and isinstance(named, Graph) and not _adds_exactly(named):
@@ -368,8 +368,8 @@ class _Bounds:
             if backwards:
                 tail, head = head, tail
             raise UnreachableError(
-                f"vertex {tail!r} does not reach {head!r}, so distances have no "
-                "greatest: take the largest component"
+                f"vertex {tail!r} does not reach {head!r}, so there is no "
+                "greatest distance: take the largest component"
             )
         return rows.astype(self.dtype, copy=False)
 

@@ -1,10 +1,10 @@
 """Figures of a graph that determine the choice of a method.
 
 Degrees and weights come from one pass over the edges. Components come from SciPy. The extent of the
-graph is measured: two breadth-first and two weighted sweeps, the second of each pair from the
-farthest vertex of the first, give lower bounds of the diameter in edges and in weight. That double
-sweep is exact on trees and close on road networks (Magnien, Latapy, Habib: "Fast computation of
-empirically tight bounds for the diameter of massive graphs", JEA 13, 2009).
+graph is measured by two breadth-first and two weighted sweeps: the second of each pair starts at
+the farthest vertex of the first. They give lower bounds on the diameter in edges and in weight. The
+double sweep is exact on trees and close on road networks (Magnien, Latapy, Habib: "Fast computation
+of empirically tight bounds for the diameter of massive graphs", JEA 13, 2009).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def describe(graph: GraphLike, source: Any = None, *, seed: int = 1) -> GraphSta
         raise OptionError(f"{keyword('seed')} is {quoted(seed)}: give an integer")
     graph = as_graph(graph)
     n, m = graph.n_vertices, graph.n_edges
-    nbytes = graph.nbytes  # before the sweeps pack edges
+    nbytes = graph.nbytes  # before the sweeps cache packed edges
     degrees = graph.degrees
     loops, parallel, most_in, lonely = _cpu.edge_counts(graph.view)
     weak, strong = _components(graph)
@@ -156,7 +156,7 @@ def _weights(graph: Graph) -> dict[str, Any]:
 
 
 def _components(graph: Graph) -> tuple[tuple[int, int, Any], tuple[int, int, Any]]:
-    """Count weak and strong parts and the vertices of the largest, and mark those."""
+    """Count weak and strong components and the vertices of the largest, and mark those."""
     if not graph.n_vertices:
         return (0, 0, None), (0, 0, None)
     from scipy.sparse import csr_array

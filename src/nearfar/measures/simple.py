@@ -1,6 +1,6 @@
 """Common inputs of the measures: checked sources, and a graph with at most one edge per pair.
 
-A path is a sequence of vertices, so parallel edges do not add paths: the lightest of lowest id
+A path is a sequence of vertices, so parallel edges do not add paths: only the lightest of lowest id
 counts, and self-loops are on no shortest path.
 """
 
@@ -35,20 +35,20 @@ from nearfar.system.devices import runtime
 
 Answer = TypeVar("Answer")
 
-# : Sources times vertices and edges, from which a GPU is worth its copies and its compiler.
+#: Sources times vertices and edges from which a GPU repays copies and compilation.
 _WORTH_A_DEVICE = 1 << 28
-# : Greatest number of vertices, and of edges, that the kernels of this folder support.
+#: Greatest number of vertices, and of edges, that the kernels of this folder support.
 LARGEST_ON_DEVICE = 2**31 - 2**16
 
-# : Sources below which rows are not considered instead of searches.
+#: Number of sources below which searches are used without considering rows.
 _FEW = 16
 
 
 class Simple(NamedTuple):
     """Graph without parallel edges and self-loops."""
 
-    graph: Graph  # graph without names; the given one if it has neither
-    # shape (m,), or None; position of each edge in the given graph; None if they are the same
+    graph: Graph  # graph without names; the given graph if it has no such edges
+    # shape (m,), or None; position of each edge in the given graph; None if both are the same
     edges: NDArray[Any] | None
 
 
@@ -103,7 +103,7 @@ def many_rows(
 ) -> Callable[[NDArray[np.int64]], NDArray[Any]] | None:
     """Return a function from sources to their rows of distances, if that is faster than searches.
 
-    It is for prepared graphs, graphs worth preparing for that number of sources, and those in
+    This holds for prepared graphs, graphs worth preparing for that number of sources, and graphs in
     which searches share their work, such as peer-to-peer networks.
     """
     if not graph.is_weighted or sources < _FEW or may_saturate(graph):
@@ -113,7 +113,7 @@ def many_rows(
     if 2 * together.seconds > sources * alone.seconds:
         return None
     plain, method = graph.without_names(), together.variant.id
-    # Following tight edges in floats needs the sums of a search.
+    # Tight edges in floats require the sums of a search.
     searched = graph.weight_dtype.kind == "f" and together.variant.family == "prepared"
     form: Any = {"sums": "search"} if searched else {}
 
@@ -125,7 +125,7 @@ def many_rows(
 
 
 def refuse_unreached(graph: Graph | TurnGraph, rows: Any, count: Any, what: str) -> None:
-    """Refuse rows, None for all, of which one does not reach every other vertex."""
+    """Refuse rows (None for all) if one of them does not reach every other vertex."""
     others = graph.n_vertices - 1
     short = np.flatnonzero(count < others)
     if len(short):
@@ -168,8 +168,8 @@ def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0
     if chosen == "cuda":
         if tolerance:
             raise OptionError(
-                f"{keyword('tolerance')} needs {keyword('device', 'cpu')}: a GPU takes ties of "
-                "equal bits"
+                f"{keyword('tolerance')} needs {keyword('device', 'cpu')}: on a GPU only equal "
+                "sums are ties"
             )
         runtime.device()
         return True
@@ -182,7 +182,7 @@ def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0
 def on_device_or_cores(
     device: Any, on_device: Callable[[], Answer], on_cores: Callable[[], Answer]
 ) -> Answer:
-    """Return the result of a GPU that was chosen, or of the CPU if memory is short."""
+    """Return the result of the chosen GPU, or of the CPU if GPU memory is short."""
     try:
         return on_device()
     except OutOfMemoryError:
@@ -192,6 +192,6 @@ def on_device_or_cores(
 
 
 def refuse_cycle(graph: Graph, cycle: NDArray[np.int64]) -> None:
-    """Raise for a cycle that a kernel found."""
+    """Raise an error for a cycle of weight 0 that a kernel found."""
     if len(cycle):
         raise ZeroCycleError([graph.name_of(int(v)) for v in cycle])

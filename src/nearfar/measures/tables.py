@@ -11,7 +11,7 @@ from nearfar.solve.steps.request import as_graph
 
 
 def table(graph: Any, library: str | None = None, /, **columns: ArrayLike) -> Any:
-    """Put values of all vertices into a table with the vertices' names.
+    """Build a table of several measures of all vertices, with the vertices' names.
 
     Parameters
     ----------

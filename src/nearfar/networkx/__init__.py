@@ -21,7 +21,7 @@ from nearfar.networkx.search import LazyPaths
 
 __all__ = ["FUNCTIONS", "BackendGraph", "LazyPaths", "can_run", "convert_from_nx", "convert_to_nx"]
 
-#: Function name -> function, all that the backend implements.
+#: Functions that the backend implements, by name.
 FUNCTIONS: dict[str, Any] = {
     name: function
     for module in (weighted, unweighted, all_pairs, flow)
@@ -31,10 +31,10 @@ FUNCTIONS: dict[str, Any] = {
 globals().update(FUNCTIONS)
 _SIGNATURES = {name: inspect.signature(function) for name, function in FUNCTIONS.items()}
 
-#: Below so many vertices and edges together a conversion costs more than it saves.
+#: Number of vertices plus edges below which a conversion costs more than it saves.
 SMALL = 2_000
 
-#: Functions of one pair, which NetworkX searches from both ends: not worth a conversion.
+#: Functions of one pair that are not worth a conversion: NetworkX searches from both ends.
 _CHEAP_PAIR = frozenset({"has_path"})
 
 
@@ -44,13 +44,13 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
         return f"nearfar does not implement {name}"
     given = _arguments(name, args, kwargs)
     if given is None:
-        return "the arguments do not fit the function"
+        return "the arguments do not match the function's signature"
     for weight in ("weight", "distance"):
         if callable(given.get(weight)):
             return f"{weight} is a function: only NetworkX can call it on each edge"
     for known in ("sp", "e"):
         if given.get(known) is not None:
-            return f"{known} is given: nothing is left to compute"
+            return f"{known} is given: nothing remains to be computed"
     if given.get("usebounds"):
         return "NetworkX's bounds need few searches, not all"
     return True
@@ -62,7 +62,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     graph = given.get("G")
     if graph is None or isinstance(graph, BackendGraph):
         return True
-    # NetworkX counts edges in Python, a vertex at a time: longer than a search in a large graph.
+    # NetworkX counts edges in a Python loop, which takes longer than a search of a large graph.
     if len(graph) < SMALL and len(graph) + (m := graph.number_of_edges()) < SMALL:
         return f"the graph is small: {len(graph)} vertices and {m} edges"
     if name in _CHEAP_PAIR and not _converted(graph):

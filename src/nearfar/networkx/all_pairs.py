@@ -63,7 +63,7 @@ def floyd_warshall_predecessor_and_distance(
             names[v]: names[p] for v, p in zip(reached.tolist(), row[reached].tolist(), strict=True)
         }
         out = solved.indices[solved.indptr[i] : solved.indptr[i + 1]]
-        if (out == i).any():  # NetworkX names the vertex itself where it has a loop
+        if (out == i).any():  # as NetworkX does for self-loops
             inner[names[i]] = names[i]
         if inner:
             nested[names[i]] = inner
@@ -106,7 +106,7 @@ def _summaries(G: BackendGraph, solved: Graph, sources: NDArray[np.int64] | None
         known = np.where(reached, distances, distances.dtype.type(0))
         count += np.count_nonzero(reached, axis=1).tolist()
         if known.dtype.kind == "i":
-            # A row's sum may be beyond 64 bits where the distances are not: then in Python.
+            # A row's sum may exceed 64 bits although its distances fit: it is then added in Python.
             safe = float(known.max()) * known.shape[1] < 2**62
             total += known.sum(axis=1, dtype=np.int64 if safe else object).tolist()
         else:
@@ -116,7 +116,7 @@ def _summaries(G: BackendGraph, solved: Graph, sources: NDArray[np.int64] | None
 
 
 def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
-    """Return the distance of the farthest vertex, of one vertex or of many."""
+    """Return the eccentricity of one vertex or of several: the distance of the farthest vertex."""
     if sp is not None:
         raise NotImplementedError("distances are given: nothing is left to compute")
     single = v is not None and G.has(v)
@@ -173,7 +173,7 @@ def wiener_index(G: BackendGraph, weight: Any = None) -> Any:
 def average_shortest_path_length(
     G: BackendGraph, weight: Any = None, method: str | None = None
 ) -> Any:
-    """Return mean distance of all pairs of different vertices."""
+    """Return the mean distance of all pairs of different vertices."""
     if method is None:
         method = "unweighted" if weight is None else "dijkstra"
     known = ("unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy")

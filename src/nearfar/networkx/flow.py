@@ -37,7 +37,7 @@ def _raw(G: BackendGraph, weight: Any, sources: Any, **how: Any) -> NDArray[np.f
 
 
 def _places(G: BackendGraph, vertices: Iterable[Any]) -> NDArray[np.int64]:
-    """Return indices; repeated vertices, which count repeatedly, are left to NetworkX."""
+    """Return vertex indices; NetworkX handles repeated vertices, which count repeatedly."""
     listed = list(vertices)
     for vertex in listed:
         if not G.has(vertex):
@@ -93,7 +93,7 @@ def betweenness_centrality(
 def betweenness_centrality_subset(
     G: BackendGraph, sources: Any, targets: Any, normalized: bool = False, weight: Any = None
 ) -> dict[Any, float]:
-    """Return the share of shortest paths from some vertices to some through each vertex."""
+    """Return the share of shortest paths from sources to targets through each vertex."""
     values = _raw(G, weight, _places(G, sources), targets=_places(G, targets))
     values = _scaled(G, values, normalized, inside=True)
     return dict(zip(G.names, values.tolist(), strict=True))
@@ -112,18 +112,18 @@ def edge_betweenness_centrality(
 def edge_betweenness_centrality_subset(
     G: BackendGraph, sources: Any, targets: Any, normalized: bool = False, weight: Any = None
 ) -> dict[Any, float]:
-    """Return the share of shortest paths from some vertices to some through each edge."""
+    """Return the share of shortest paths from sources to targets through each edge."""
     ends = _places(G, targets)
     if len(ends) < len(G):
-        # NetworkX shares what passes a vertex equally among its predecessors unless it is a target,
-        # and not by their numbers of paths: other values, which are its own.
+        # Unless a vertex is a target, NetworkX divides its share equally among its predecessors
+        # instead of by their numbers of paths, which gives other values.
         raise NotImplementedError("targets are not all vertices: NetworkX decides")
     values = _raw(G, weight, _places(G, sources), targets=ends, edges=True)
     return _per_edge(G, weight, _scaled(G, values, normalized))
 
 
 def _per_edge(G: BackendGraph, weight: Any, values: NDArray[np.float64]) -> dict[Any, float]:
-    """Return values by edge; parallel edges of the least weight share theirs, as in NetworkX."""
+    """Return values by edge; parallel edges of least weight share a value, as in NetworkX."""
     solved = G.weighted(weight)
     carrying = np.flatnonzero(values)
     tails, heads = solved.tails()[carrying].tolist(), solved.indices[carrying].tolist()
@@ -163,7 +163,7 @@ def harmonic_centrality(
 
 
 def global_efficiency(G: BackendGraph) -> float:
-    """Return the mean of the reciprocals of all distances, edges counted."""
+    """Return the mean of the reciprocals of all distances in edges."""
     n = len(G)
     if n < 2:
         return 0
@@ -196,6 +196,6 @@ def all_shortest_paths(
 
 
 def _no_path(target: Any) -> Iterator[list[Any]]:
-    """Raise when the first path is requested, as NetworkX's generator does."""
+    """Raise an error when the first path is requested, as NetworkX's generator does."""
     raise nx.NetworkXNoPath(f"Target {target} cannot be reached from given sources")
     yield []

@@ -27,7 +27,7 @@ class BackendGraph:
         self.names: list[Any] = list(original)
         self.places: dict[Any, int] = {name: i for i, name in enumerate(self.names)}
         self._graphs: dict[Any, Graph] = {}
-        #: Some numbers of the last distance dict: they hold its memory for the next one.
+        #: Numbers of the last distance dict, kept so that the next one reuses their memory.
         self.kept: list[Any] = []
 
     def __len__(self) -> int:
@@ -66,7 +66,7 @@ class BackendGraph:
         arrays = None
         if type(adjacency) is dict:
             arrays = _cpu.dicts_to_csr(adjacency, self.places, weight, multigraph)
-        if arrays is None:  # a view, or a factory's own mapping
+        if arrays is None:  # a view, or a mapping of a user-defined factory
             arrays = _cpu.dicts_to_csr(_plain(adjacency), self.places, weight, multigraph)
         if arrays is None:
             raise NotImplementedError("the adjacency of this graph is not a mapping of mappings")
@@ -77,13 +77,13 @@ class BackendGraph:
         wide = np.float64 if graph.weight_dtype.kind == "f" else np.int64
         if may_saturate(graph, np.dtype(wide)):
             raise NotImplementedError(
-                "a sum of weights may not fit 64 bits: NetworkX's numbers have no end"
+                "a sum of weights may not fit 64 bits, but NetworkX's integers are unbounded"
             )
         return graph
 
 
 def _narrow(weights: Any) -> Any:
-    """Return int32 if integers fit it, to halve memory; sums that do not fit are repeated."""
+    """Return integers as int32 if they fit; solves whose sums do not are repeated in 64 bits."""
     if weights is None or weights.dtype.kind == "f" or not len(weights):
         return weights
     bounds = np.iinfo(np.int32)
@@ -117,7 +117,7 @@ def convert_from_nx(
     name: str | None = None,
     graph_name: str | None = None,
 ) -> BackendGraph:
-    """Return NetworkX's way in."""
+    """Convert a NetworkX graph; NetworkX calls this before a function of the backend."""
     if isinstance(graph, BackendGraph):
         return graph
     converted = BackendGraph(graph)
@@ -127,5 +127,5 @@ def convert_from_nx(
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
-    """Return the original NetworkX graph; other results are plain already."""
+    """Return the original NetworkX graph; other results are plain Python objects already."""
     return result.original if isinstance(result, BackendGraph) else result

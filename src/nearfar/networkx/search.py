@@ -45,7 +45,7 @@ class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[
         self._graph, self._before, self._towards = graph, before, towards
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError("these paths cannot be changed: change a copy of them, paths.copy()")
+        raise TypeError("these paths are read-only: change a copy, paths.copy()")
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     pop = popitem = clear = update = setdefault = _refuse
@@ -86,7 +86,7 @@ class LazyPaths(Mapping[Any, list[Any]], dict[Any, list[Any]]):  # type: ignore[
 
 
 class Search:
-    """Answer of one search: distances and predecessors of the graph's own vertices."""
+    """Answer of one search: distances and predecessors by vertex."""
 
     def __init__(self, graph: BackendGraph, paths: Paths, towards: bool = False) -> None:
         self.graph, self._paths, self._towards = graph, paths, towards
@@ -121,7 +121,7 @@ def nearest_first(distances: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def require_nonnegative(solved: Graph) -> None:
-    """Leave negative weights to NetworkX, whose Dijkstra has its own rules for them."""
+    """Leave negative weights to NetworkX, whose Dijkstra treats them in its own way."""
     if solved.n_negative:
         raise NotImplementedError(f"{solved.n_negative} negative weights: NetworkX decides")
 

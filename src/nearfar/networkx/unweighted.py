@@ -16,7 +16,7 @@ from nearfar.networkx.search import LazyPaths, between, search
 
 
 def _levels(cutoff: Any) -> Any:
-    """Round a cutoff up: NetworkX's search by levels continues while the cutoff is above."""
+    """Round a cutoff up: NetworkX's search continues while the level is below the cutoff."""
     return cutoff if cutoff is None or not math.isfinite(cutoff) else math.ceil(cutoff)
 
 
@@ -28,7 +28,7 @@ def single_source_shortest_path(G: BackendGraph, source: Any, cutoff: Any = None
 def single_source_shortest_path_length(
     G: BackendGraph, source: Any, cutoff: Any = None
 ) -> dict[Any, int]:
-    """Return fewest edges from a vertex."""
+    """Return the fewest edges from a vertex to each other."""
     return search(G, [source], None, cutoff=_levels(cutoff)).lengths()
 
 
@@ -42,7 +42,7 @@ def single_target_shortest_path(G: BackendGraph, target: Any, cutoff: Any = None
 def single_target_shortest_path_length(
     G: BackendGraph, target: Any, cutoff: Any = None
 ) -> dict[Any, int]:
-    """Return fewest edges to a vertex."""
+    """Return the fewest edges from each vertex to one."""
     if not G.has(target):
         raise nx.NodeNotFound(f"Target {target} is not in G")
     return search(G, [target], None, cutoff=_levels(cutoff), towards=True).lengths()
@@ -56,7 +56,7 @@ def all_pairs_shortest_path(G: BackendGraph, cutoff: Any = None) -> Iterator[tup
 def all_pairs_shortest_path_length(
     G: BackendGraph, cutoff: Any = None
 ) -> Iterator[tuple[Any, dict[Any, int]]]:
-    """Return fewest edges from every vertex."""
+    """Return the fewest edges between all pairs of vertices."""
     return weighted.all_pairs_dijkstra_path_length(G, _levels(cutoff), None)
 
 
@@ -73,7 +73,7 @@ def has_path(G: BackendGraph, source: Any, target: Any) -> bool:
 
 
 def _check_method(method: str) -> bool:
-    """Return whether negative weights are taken."""
+    """Return whether the method accepts negative weights."""
     if method not in ("dijkstra", "bellman-ford"):
         raise ValueError(f"method not supported: {method}")
     return method == "bellman-ford"

@@ -201,7 +201,7 @@ def all_pairs_bellman_ford_path(
 ) -> Iterator[tuple[Any, LazyPaths]]:
     """Return the paths from every vertex; weights of either sign."""
     solved = G.weighted(weight)
-    if solved.n_negative:  # a source at a time: only a cycle that it reaches counts
+    if solved.n_negative:  # one source at a time: only cycles that it reaches matter
         return ((v, single_source_bellman_ford_path(G, v, weight)) for v in G.names)
     rows = blocks(G, solved, predecessors=True)
     return each_row(G, rows, lambda row, before: LazyPaths(G, row, before))
@@ -246,7 +246,7 @@ def _refuse_negative_loops(G: BackendGraph, weight: Any) -> None:
 def goldberg_radzik(
     G: BackendGraph, source: Any, weight: Any = "weight"
 ) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Return one predecessor each, and distances; weights of either sign."""
+    """Return one predecessor per vertex, and distances; weights of either sign."""
     _require_vertex(G, source)
     _refuse_negative_loops(G, weight)
     found = search(G, [source], weight, negative=True)

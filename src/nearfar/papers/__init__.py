@@ -1,4 +1,4 @@
-"""Papers, one folder each: variants, experiments, claims, tables, figures and page.
+"""Papers, one folder each, with variants, experiments, claims, tables, figures and a page.
 
 A paper's ``__init__`` describes its proposal, the section of each variant, the findings, and
 further reading. Its packages are families of variants (``cpu.py``, ``cuda.py`` and kernels), found

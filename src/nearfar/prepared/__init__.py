@@ -1,22 +1,22 @@
 """Prepared graphs: an elimination order with its shortcuts, built once for many queries.
 
-Eliminating vertices in a nested-dissection order joins the neighbours of each by shortcuts; where
-separators are small there are few, and every query becomes a walk to the root of the elimination
+Eliminating vertices in a nested-dissection order joins the neighbours of each by shortcuts. Where
+separators are small, shortcuts are few, and a query is a walk to the root of the elimination
 tree (Dibbelt, Strasser and Wagner 2016, "Customizable contraction hierarchies"; in matrix words, a
 min-plus Cholesky factor).
 
 There is a folder per part:
 
 - ``order``: the elimination order (``elimination``; ``reduce.cpp``, ``dissect.cpp``) and the
-  tree that follows (``tree``, ``symbolic.cpp``), before any shortcut is built.
+  resulting tree (``tree``, ``symbolic.cpp``), without any shortcuts.
 - ``metric``: weights of the arcs, on the host.
-- ``cpu``: queries on the host, by walks, labels and sweeps; ``exact`` has the sums of floats.
-- ``cuda``: the same on a device, a query being a front, a bottom and a sink.
+- ``cpu``: queries on the host, by walks, labels and sweeps; ``exact`` restores sums of floats.
+- ``cuda``: queries on a device, each composed of a front, a bottom and a sink.
 - ``files``: the file of a prepared graph.
 
-``prepared`` is the class that holds it all and ``prepare`` makes it; ``variants_cpu`` and
+``prepared`` has the class, which ``prepare`` builds; ``variants_cpu`` and
 ``variants_cuda`` register it, so that ``sssp``, ``distances`` and ``all_pairs`` take a prepared
-graph as any other. ``guess``, ``outlook`` and ``first`` say beforehand what preparing costs.
+graph as any other. ``guess``, ``outlook`` and ``first`` estimate the cost of preparing.
 """
 
 from __future__ import annotations

@@ -28,12 +28,12 @@ from nearfar.registry import CHOICES, Answer, Declined, Estimate, Request, Works
 from nearfar.system.devices import runtime
 from nearfar.system.threads import on_threads
 
-#: Graphs prepared by a call for itself; the structure only, for the graph in another dtype.
+#: Graphs that a call prepared, cached on the plain graph; structures, for a graph of another dtype.
 _READY: Slot[Prepared] = Slot("prepared")
 _STRUCTURE: Slot[Preparation] = Slot("preparation")
-#: Reason why preparing a graph does not pay off, once the exact numbers are known.
+#: Reason why preparing a graph does not pay off, once the exact figures are known.
 _UNFIT: Slot[str] = Slot("not worth preparing")
-#: The guess may be wrong by a third before a call that prepares takes longer than searches.
+#: Safety factor on the estimated cost of preparing, which may be a third too low.
 _MARGIN = 1.5
 
 
@@ -109,9 +109,9 @@ def cost_of_preparing(
 def with_trees(
     prepared: Prepared, sources: NDArray[np.int64], answer: Answer, workspace: Workspace
 ) -> Answer:
-    """Return the answer with predecessors, where only the prepared graph can tell them.
+    """Add predecessors to an answer if only the prepared graph can determine them.
 
-    Rows in fixed point have no tight edges in floats, which a pass over the plain graph looks for.
+    Rows in fixed point have no tight edges in floats, so a pass over the plain graph finds none.
     """
     rows = answer.distances
     if not workspace.predecessors or prepared.fixed is None or workspace.columns is not None:
@@ -130,7 +130,7 @@ def with_trees(
 def of_prepared(
     graph: Graph, force: bool, threads: int, ask: Callable[[Prepared], Answer]
 ) -> Answer:
-    """Return the answer of the prepared graph, which may be cached."""
+    """Return the answer of the prepared graph, preparing it if none is cached."""
     prepared, seconds = made_ready(graph, force, threads)
     found = ask(prepared)
     if seconds:
@@ -139,12 +139,12 @@ def of_prepared(
 
 
 def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float]:
-    """Return the prepared graph, which may be cached, and the seconds spent on preparing."""
+    """Return the prepared graph, cached if possible, and the seconds spent on preparing."""
     seconds = 0.0
 
     def make() -> Prepared:
         nonlocal seconds
-        CHOICES.drop(graph)  # this result counts for or against preparing from now on
+        CHOICES.drop(graph)  # cached choices were made without the exact figures
         made = _prepare(graph, force, threads)
         seconds = sum(made.seconds.values())
         return made
@@ -154,7 +154,7 @@ def made_ready(graph: Graph, force: bool, threads: int) -> tuple[Prepared, float
 
 
 def _prepare(graph: Graph, force: bool, threads: int) -> Prepared:
-    """Return the graph prepared, unless the exact figures speak against it."""
+    """Prepare the graph; raise Declined if the exact figures show that it does not pay off."""
     structure = _STRUCTURE.get(graph)
     if structure is not None:
         return weighed(graph, structure, True, threads, {})
@@ -164,5 +164,5 @@ def _prepare(graph: Graph, force: bool, threads: int) -> Prepared:
         _UNFIT.put(graph, str(error))
         raise Declined(str(error)) from error
     if may_saturate(graph) and (wide := widest(graph)) is not graph:
-        _STRUCTURE.put(wide, made.preparation)  # sums that do not fit take 64 bits
+        _STRUCTURE.put(wide, made.preparation)  # for the repeat in 64 bits
     return made

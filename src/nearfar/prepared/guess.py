@@ -2,8 +2,7 @@
 
 The estimate is fitted to roads, grids and triangulations; :mod:`nearfar.prepared.order.tree`
 computes exact figures for a given order. A graph without small separators is recognised by its
-hops, which grow with the
-root of the vertices where separators are small, and with their logarithm where they are not.
+diameter in edges, which grows with the logarithm of the number of vertices instead of its root.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _WRITTEN = 1.5e-9  # seconds per distance that is written
 #: Seconds per vertex for the left-to-right sums of a row of floats.
 POLISH = 3.5e-8
 _MOST_DEGREE = 8  # a triangulation has 6
-# Vertices of which so many edges are looked up in the other direction, among so many of the other.
+# Sampled vertices; edges per vertex that are looked up in the reverse direction; edges compared.
 _SAMPLE, _EDGES, _ROW = 64, 8, 64
 _DEGREE: Slot[float] = Slot("undirected degree")
 
@@ -63,13 +62,13 @@ def guess(facts: Facts) -> Guess | str:
 def row_seconds(
     facts: Facts, n_arcs: float, width: int | None = None, restored: bool = False
 ) -> float:
-    """Return seconds on one core for the row of one source among many."""
+    """Return the seconds per row on one core, if there are many sources."""
     exact = POLISH * facts.n if restored else 0.0
     return _ARC * n_arcs + _WRITTEN * (facts.n if width is None else width) + exact
 
 
 def undirected_degree(graph: Graph) -> float:
-    """Return the neighbours per vertex whatever the direction, from a sample; cached."""
+    """Estimate the mean number of neighbours in either direction from a sample; cached."""
 
     def make() -> float:
         if not (graph.directed and graph.n_vertices):
@@ -81,7 +80,7 @@ def undirected_degree(graph: Graph) -> float:
         tails = np.repeat(tails, np.minimum(graph.degrees[tails], _EDGES))
         beyond = graph.rows_of(heads, _ROW)
         edge = np.repeat(np.arange(len(heads)), np.minimum(graph.degrees[heads], _ROW))
-        back = np.zeros(len(heads), dtype=np.bool_)  # edges that the row of their head has too
+        back = np.zeros(len(heads), dtype=np.bool_)  # whether the reverse edge exists
         back[edge[beyond == tails[edge]]] = True
         return graph.mean_degree * (2 - float(back.mean()))
 

@@ -13,7 +13,7 @@ from nearfar.prepared.order.tree import Figures, arc_bytes, weighing_seconds
 from nearfar.prepared.prepare import foreseen
 from nearfar.prepared.prepared import Prepared
 
-#: Vertices up to which an order is found to have exact figures: less than a second.
+#: Number of vertices up to which an order is computed, which takes less than a second.
 _QUICK = 100_000
 
 
@@ -24,7 +24,7 @@ class Outlook:
     worth: bool  # whether nearfar.prepare would accept it
     exact: bool  # whether the figures come from an order instead of samples of the graph
     # n_shortcuts, n_triangles, nbytes: arcs that elimination adds, steps of a customization, and
-    # bytes besides the graph. None if samples already showed that the graph has no small separators
+    # bytes in addition to the graph. None if samples showed that there are no small separators
     n_shortcuts: int | None
     n_triangles: int | None
     nbytes: int | None

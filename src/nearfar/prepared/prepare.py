@@ -18,7 +18,7 @@ from nearfar.prepared.files.stored import assembled
 from nearfar.prepared.order.elimination import elimination_order, structure_of
 from nearfar.prepared.order.preparation import Preparation
 from nearfar.prepared.order.tree import Figures, analyse, build_arcs, check_worth
-from nearfar.prepared.prepared import Prepared, weighed, weighed_there
+from nearfar.prepared.prepared import Prepared, weighed, weighed_on_device
 from nearfar.prepared.turns import PreparedTurns, has_turns, prepared_turns, turn_order, turns_of
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
@@ -77,7 +77,7 @@ def prepare(
         Prune arcs that no shortest path needs, which makes queries faster and takes 1.5 times as
         long as the rest of the customization.
     force : bool
-        Prepare even where queries will be slower than searches.
+        Prepare even if queries will be slower than searches.
     memory : int or None
         Memory besides the graph; None means the free memory.
     threads : int or None
@@ -98,7 +98,7 @@ def prepare(
     NegativeCycleError
         If the graph has a negative cycle.
     OptionError, MissingDependencyError
-        For an order or a device that does not exist or cannot be used here.
+        For an order or a device that does not exist or is not available.
 
     Notes
     -----
@@ -123,7 +123,7 @@ def prepare(
         return graph
     on_gpu = canonical_device(device, ("cpu", "cuda")) == "cuda"
     if on_gpu:
-        runtime.device()  # or reports the missing package, before seconds are spent on the order
+        runtime.device()  # report a missing package before computing the order
     clock, workers = _Clock(), check_threads(threads)
     structure = structure_of(graph)
     found, method = (
@@ -141,7 +141,7 @@ def prepare(
     if on_gpu:
         there = device_arcs(graph, preparation)
         clock.lap("arcs to the device")
-        made = weighed_there([graph], there, perfect, clock.seconds)[0]
+        made = weighed_on_device([graph], there, perfect, clock.seconds)[0]
     else:
         made = weighed(graph, preparation, perfect, workers, clock.seconds)
     return made if turns is None else prepared_turns(turns, made)

@@ -49,13 +49,13 @@ from nearfar.prepared.cpu.pairs import (
     simple_paths,
 )
 from nearfar.prepared.cuda.metric.arcs import DeviceArcs, device_arcs, share_arcs
-from nearfar.prepared.cuda.metric.customize import customized_there
+from nearfar.prepared.cuda.metric.customize import customized_on_device
 from nearfar.prepared.cuda.metric.metric import DeviceMetric
 from nearfar.prepared.cuda.pairs.pairs import (
     DeviceLabels,
+    device_indices,
     device_labels,
     device_pair_distances,
-    there_indices,
 )
 from nearfar.prepared.cuda.pairs.paths import device_paths
 from nearfar.prepared.files.file import write_arrays
@@ -72,7 +72,7 @@ Sums = Literal["fixed", "search"]
 _OTHER_DTYPE: Slot[Prepared] = Slot("prepared in another dtype")
 _HOPS: Slot[Prepared] = Slot("prepared without weights")
 _SEARCH: Slot[Prepared] = Slot("prepared for the sums of a search")
-#: Sums of negative weights stay below this: the arcs of a tree mean "no path" by twice as much.
+#: Bound of sums of negative weights; twice this value means "no path" on an arc.
 _MOST_SIGNED = 2.0**60
 
 
@@ -144,7 +144,7 @@ class Prepared(Graph):
         return _beyond_arcs(self)
 
     def summing(self, sums: str) -> Prepared:
-        """Return the same with the sums that are wanted.
+        """Return the same graph with the requested kind of float sums.
 
         Parameters
         ----------
@@ -153,12 +153,12 @@ class Prepared(Graph):
         Returns
         -------
         Prepared
-            Itself where its sums are those: integers have the same in any order.
+            The graph itself if its sums are the requested ones, as for integers.
 
         Raises
         ------
         OptionError
-            For another word.
+            For another value.
         """
         if sums not in ("fixed", "search"):
             raise OptionError(f"sums is {quoted(sums)}: use 'fixed' or 'search'")
@@ -194,7 +194,8 @@ class Prepared(Graph):
         """
         arcs, made = self.preparation.arcs, self.__dict__.get("_origins")
         metric, up = self.metric.nbytes, self.metric.up
-        if up.head_depth.ctypes.data == arcs.head_depth.ctypes.data:  # all arcs: the same arrays
+        # queries follow all arcs, in the same arrays
+        if up.head_depth.ctypes.data == arcs.head_depth.ctypes.data:
             metric -= up.first.nbytes + up.head_depth.nbytes
         edges = arcs.edge_first.nbytes + arcs.edge.nbytes + arcs.edge_place.nbytes
         return {
@@ -216,9 +217,9 @@ class Prepared(Graph):
             ``order`` (the method), the :class:`Figures` of the structure, ``n_query_arcs`` (arcs
             that queries follow up and down), ``perfect``, ``nbytes`` by part, and ``sums``:
             ``"integers"``; ``"fixed point"`` with the ``step`` that float weights are rounded to,
-            and whether they are ``exact`` multiples of it; or ``"search"``, from left to right,
-            for floats that range too widely or are negative and no multiples of one step, and for
-            negative integers that may add up to more than 2**60.
+            and whether they are ``exact`` multiples of it; or ``"search"``, from left to right, for
+            floats whose range is too wide or that are negative and not multiples of one step, and
+            for negative integers that may add up to more than 2**60.
         """
         figures = asdict(self.preparation.figures)
         return {
@@ -256,12 +257,12 @@ class Prepared(Graph):
 
     @cached_property
     def _walks(self) -> Any:
-        """View of the C++ module for point queries; rows of many arcs once more, on first use."""
+        """View of the C++ module for point queries; long rows are copied on first use."""
         return _cpu.PreparedWalks(self.metric_view)
 
     @cached_property
     def _origins(self) -> NDArray[np.int32]:
-        """Origin of the weight of each arc; 8 bytes per arc and value of it."""
+        """Origin of the weight of each arc, for unpacking; 8 bytes per weight."""
         found = np.empty(2 * len(self.metric.weights), dtype=np.int32)
         weights = self.summed.effective_weights
         _cpu.prepared_origins(self.metric_view, weights, found, default_threads())
@@ -363,7 +364,7 @@ class Prepared(Graph):
             )
             for one in weights
         ]
-        return weighed_there(graphs, structure, perfect, {})
+        return weighed_on_device(graphs, structure, perfect, {})
 
     def update(
         self,
@@ -380,7 +381,7 @@ class Prepared(Graph):
         edges : int array, shape (k,)
             Positions of the edges.
         weights : array, shape (k,)
-            Their new weights, which the dtype of the weights must hold. For a repeated edge the
+            New weights, which must fit the dtype of the weights. For a repeated edge the
             last one counts.
         threads, perfect
             As for :meth:`reweight`. ``perfect=False`` suits a sequence of changes.
@@ -412,7 +413,7 @@ class Prepared(Graph):
         began, workers = time.perf_counter(), check_threads(threads)
         fixed = None if self.fixed is None else self.fixed.with_changes(graph, np.unique(at))
         if (fixed is None and graph.weight_dtype.kind == "f") or self.beyond_arcs:
-            # Other steps, or none: all arcs weigh something else.
+            # A different step, or none: the weights of all arcs change.
             made = weighed(graph, self.preparation, perfect, workers, {})
             made.n_updated = self.n_vertices
             return made
@@ -430,7 +431,7 @@ class Prepared(Graph):
         workers: int,
         began: float,
     ) -> Prepared:
-        """Return a changed graph, with the arcs above the lower labels of its changes renewed."""
+        """Return a changed graph after renewing the arcs above the lower ends of changed edges."""
         metric, count = renewed(
             preparation.view,
             preparation.arcs.n_arcs,
@@ -630,7 +631,7 @@ class Prepared(Graph):
         Returns
         -------
         path : list
-            Vertices, source first, in external names. Among several shortest paths always the same
+            External names of the vertices, source first. Of several shortest paths always the same
             one, which may differ from that of a search.
         length : int or float
             In units of the weights.
@@ -667,7 +668,7 @@ class Prepared(Graph):
         Returns
         -------
         list of int or float, length k + 1
-            The source's 0 first. Integers do not overflow.
+            The first is 0, for the source. Integers do not overflow.
 
         Raises
         ------
@@ -839,7 +840,7 @@ class Prepared(Graph):
         stay = there and runtime.is_device_array(pairs)
         fitting = None if self.adds_floats or self.beyond_arcs else self.fitting()
         if there and fitting is not None:
-            sources, targets = there_indices(self, pairs)
+            sources, targets = device_indices(self, pairs)
             found = PairPaths(*device_paths(fitting, sources, targets))
             if stay and self.summed.min_weight > 0:
                 return found
@@ -884,9 +885,9 @@ class Prepared(Graph):
         device : {"cpu", "cuda"}
             Device of the labels.
         compact : int
-            Leave out vertices with at most this many vertices in their subtree of the elimination
-            tree, themselves included; their values are made for each pair. On roads 16 takes a
-            sixth of the memory, 64 a twelfth and 256 less than a twentieth.
+            Omit the labels of vertices with at most this many vertices in their subtree of the
+            elimination tree, themselves included; their values are computed for each pair. On roads
+            16 takes a sixth of the memory, 64 a twelfth and 256 less than a twentieth.
 
         Returns
         -------
@@ -942,17 +943,17 @@ class Prepared(Graph):
 
     @property
     def label_bytes(self) -> int:
-        """Bytes that :meth:`label` takes."""
+        """Memory of the labels that :meth:`label` builds, in bytes."""
         return label_bytes(self)
 
     @cached_property
     def _no_distance(self) -> NDArray[Any]:
-        """Distances of no pairs, in the dtype of others."""
+        """Empty array of distances, in the dtype of answers."""
         return np.empty(0, dtype=self.answer_dtype)
 
     @cached_property
     def _walks_alone(self) -> bool:
-        """Whether one walk finds a distance, if there is one in this dtype."""
+        """Whether walks find every distance that fits the dtype."""
         return not (self.beyond_arcs or self.adds_floats)
 
     @cached_property
@@ -961,14 +962,14 @@ class Prepared(Graph):
         return may_saturate(self)
 
     def _wider(self) -> Prepared | None:
-        """Return the same in 64 bits, for 32-bit weights whose sums may be too large."""
+        """Return the graph in 64 bits if sums of its 32-bit weights may not fit, or None."""
         if self.weight_dtype.itemsize == 8 or not self._may_saturate:
             return None
         wide = self.astype(np.float64 if self.weight_dtype.kind == "f" else np.int64)
         return wide.summing("search") if self.adds_floats else wide
 
     def tight_form(self, sources: Any, rows: Any) -> tuple[Graph, Any]:
-        """Return the graph and distances in whose arithmetic the edges of shortest paths are tight.
+        """Return the graph and distances in the arithmetic in which shortest paths are tight.
 
         Parameters
         ----------
@@ -980,13 +981,13 @@ class Prepared(Graph):
         Returns
         -------
         graph : Graph
-            In fixed point for rows that were added so.
+            Graph with weights in fixed point for rows that were computed in fixed point.
         rows : array
-            Where the given ones are; of the dtype of the graph's weights.
+            Distances on the device of the given ones, in the dtype of the graph's weights.
 
         Notes
         -----
-        Rows in fixed point are computed again, in steps.
+        Rows in fixed point are computed again, as integer steps.
         """
         if rows.dtype != self.weight_dtype:
             other = self.astype(rows.dtype)
@@ -1001,7 +1002,7 @@ class Prepared(Graph):
         _cpu.prepared_distances(self.metric_view, starts, None, steps, 0, default_threads())
         reached = np.isfinite(given)
         if not np.array_equal(fixed.floats(steps, given.dtype)[reached], given[reached]):
-            return self, rows  # of a search
+            return self, rows  # rows of a search
         steps[~reached] = unreached_value(steps.dtype)
         return fixed.graph, runtime.upload(steps) if there else steps
 
@@ -1011,7 +1012,7 @@ class Prepared(Graph):
         Returns
         -------
         Prepared or None
-            The graph itself, or in 64 bits.
+            The graph itself, or a copy in 64 bits.
         """
         if not self._may_saturate:
             return self
@@ -1019,7 +1020,7 @@ class Prepared(Graph):
         return None if wide is None or wide._may_saturate else wide
 
     def _hops(self) -> Prepared:
-        """Return the same order and arcs where every edge counts 1."""
+        """Return the same order and arcs with every edge counting 1."""
         return _HOPS.of(
             self,
             lambda: weighed(self.without_weights(), self.preparation, False, default_threads(), {}),
@@ -1034,7 +1035,7 @@ def weighed(
     seconds: dict[str, float],
     sums: Sums = "fixed",
 ) -> Prepared:
-    """Return the graph with its weights on the arcs."""
+    """Return the prepared graph after computing the weights of the arcs."""
     began = time.perf_counter()
     n_arcs = preparation.arcs.n_arcs
     floats = graph.weight_dtype.kind == "f"
@@ -1049,7 +1050,7 @@ def weighed(
     return made
 
 
-def weighed_there(
+def weighed_on_device(
     graphs: list[Graph], structure: DeviceArcs, perfect: bool, seconds: dict[str, float]
 ) -> list[Prepared]:
     """Customize graphs of one structure together on the current device."""
@@ -1067,9 +1068,9 @@ def weighed_there(
         graph if steps is None else steps.graph for graph, steps in zip(graphs, fixed, strict=True)
     ]
     if len({graph.weight_dtype for graph in summed}) == 1:
-        metrics = customized_there(structure, summed, perfect)
+        metrics = customized_on_device(structure, summed, perfect)
     else:
-        metrics = [customized_there(structure, [graph], perfect)[0] for graph in summed]
+        metrics = [customized_on_device(structure, [graph], perfect)[0] for graph in summed]
     runtime.synchronize()
     seconds = {**seconds, "customization": time.perf_counter() - began}
     made = []
@@ -1084,7 +1085,7 @@ def weighed_there(
 def changed_weights(
     graph: Graph, edges: ArrayLike, weights: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return checked positions of edges, and all weights with the new ones at these."""
+    """Return the checked positions of edges, and all weights with the new ones in place."""
     at, new = np.atleast_1d(as_numpy(edges, "edges")), np.atleast_1d(as_numpy(weights, "weights"))
     if at.ndim != 1 or at.shape != new.shape or (at.size and at.dtype.kind not in "iu"):
         raise GraphError(
@@ -1107,7 +1108,7 @@ def changed_weights(
 
 
 def _refuse_negative_cycle(prepared: Prepared) -> None:
-    """Raise if an arc and its reverse have a negative sum, as every negative cycle implies."""
+    """Raise an error if an arc and its reverse have a negative sum; any negative cycle has one."""
     if not prepared.n_negative:
         return
     if not prepared.adds_floats and not prepared.beyond_arcs:
@@ -1116,12 +1117,12 @@ def _refuse_negative_cycle(prepared: Prepared) -> None:
         both = prepared.metric.weights.reshape(-1, prepared.metric.sides)
         if not (both[:, 0] + both[:, -1] < 0).any() and not (loops < 0).any():
             return
-    # Names the cycle; where sums of arcs may be rounded or clamped, it also decides.
+    # Names the cycle, and decides if sums of arcs may have been rounded or clamped.
     refuse_negative_cycle(prepared)
     if prepared.fixed is not None:
         try:
             potentials(prepared.summed)
-        except NegativeCycleError as error:  # of integers, without names
+        except NegativeCycleError as error:  # raised on integers, without names
             raise negative_cycle_error(prepared, error.cycle) from None
 
 

@@ -46,7 +46,7 @@ class Scenario(NamedTuple):
 def without_edges(
     prepared: Prepared, edges: NDArray[np.int64]
 ) -> tuple[Graph, Preparation, NDArray[np.int64]]:
-    """Return the graph with edges closed, the structure without them, and their lower labels."""
+    """Return the graph with edges closed, its structure without them, and their lower labels."""
     tree, arcs = prepared.preparation.tree, prepared.preparation.arcs
     heads = prepared.indices[edges]
     low = np.unique(np.minimum(tree.label[tails_of(prepared, edges)], tree.label[heads]))
@@ -57,7 +57,7 @@ def without_edges(
         checked = checked_weights(frozen(weights), prepared.n_edges)
     arrays = HostArrays(prepared.indptr, frozen(indices), *checked)
     graph = prepared._with_arrays(arrays, attributes=attributes, directed=not symmetric)
-    # The entries of an edge stand with its lower label, and there are few of those.
+    # The entries of an edge are stored with its lower label, which has few.
     count = arcs.edge_first[low + 1] - arcs.edge_first[low]
     entry = np.repeat(arcs.edge_first[low] - np.cumsum(count) + count, count)
     entry += np.arange(len(entry))
@@ -69,7 +69,7 @@ def without_edges(
 def changes_of(
     prepared: Prepared, factor: Mapping[Any, float] | Sequence[tuple[Any, float]]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the edges that a factor is given for, and their new weights."""
+    """Return the edges that have a factor, and their new weights."""
     try:
         pairs = list(factor.items()) if hasattr(factor, "items") else list(factor)
     except TypeError:

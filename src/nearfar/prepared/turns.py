@@ -1,4 +1,4 @@
-"""Prepared graphs with turn costs: the searched graph, in an order of the original one.
+"""Prepared graphs with turn costs: the searched graph in an order derived from the original.
 
 The vertices of a :class:`nearfar.TurnGraph` are ordered in groups: the copies for the two
 directions of an edge, an unsplit vertex, and the start and end of any other vertex each form a
@@ -175,7 +175,7 @@ class PreparedTurns(TurnGraph):
     def update(
         self, edges: ArrayLike, weights: ArrayLike, threads: int | None = None
     ) -> PreparedTurns:
-        """Return the same turns, order and arcs after some original edges changed their weight.
+        """Return a graph with the same turns, order and arcs after changes of some original edges.
 
         Parameters
         ----------
@@ -194,14 +194,15 @@ class PreparedTurns(TurnGraph):
         at, changed = changed_weights(self.original, edges, weights)
         touched = np.zeros(self.original.n_edges + 1, dtype=bool)
         touched[at] = True
-        places = np.flatnonzero(touched[self.edges])  # a link, -1, reads the last entry
+        # -1, a link without an edge, reads the last entry
+        places = np.flatnonzero(touched[self.edges])
         unit = self.original.attributes.get("unit")
         original = self.original.with_weights(changed, unit=unit)
         searched = self.searched_weights(original.effective_weights)
         return self._with(original, self.graph.update(places, searched[places], threads))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file that ``nearfar.load(path, turns=True)`` maps into memory.
+        """Write the graph to a file that ``nearfar.load(path, turns=True)`` maps into memory.
 
         Parameters
         ----------
@@ -239,7 +240,7 @@ class PreparedTurns(TurnGraph):
     def _searched_path(self, source: Any, target: Any) -> NDArray[np.int32]:
         try:
             return self.graph.path_edges(*self._ends(source, target))
-        except UnreachableError:  # which names vertices of the graph that is searched
+        except UnreachableError:  # its message names vertices of the searched graph
             raise not_reached(source, target) from None
 
     def _with(self, original: Graph, prepared: Prepared) -> PreparedTurns:
@@ -247,7 +248,7 @@ class PreparedTurns(TurnGraph):
 
 
 def prepared_turns(turns: TurnGraph, prepared: Prepared) -> PreparedTurns:
-    """Return the same turns over the prepared graph."""
+    """Return the turns over a prepared graph in place of the plain one."""
     return PreparedTurns(
         turns.original,
         prepared,
@@ -262,12 +263,12 @@ def prepared_turns(turns: TurnGraph, prepared: Prepared) -> PreparedTurns:
 def turn_order(
     turns: TurnGraph, order: Any, seed: int, threads: int
 ) -> tuple[NDArray[np.int32], str]:
-    """Return all vertices of the graph that is searched in the order of their elimination.
+    """Return an elimination order of all vertices of the searched graph.
 
     An array orders the original vertices: the copies for an edge then follow the later of its ends.
     """
     original, searched, n = turns.original, turns.graph, turns.n_vertices
-    other = turns.vertices.copy()  # the other end of the edge that a copy is for
+    other = turns.vertices.copy()  # the other end of each copy's edge
     copy = np.ones(len(other), dtype=bool)
     copy[turns.starts] = copy[turns.ends] = False
     heads, real = searched.indices, turns.edges >= 0

@@ -69,7 +69,7 @@ def _one(facts: Facts, request: Request) -> Estimate | None:
     seconds = 1e-5 + _ARC * facts.graph.metric.n_swept
     if facts.graph.adds_floats:
         seconds += POLISH * facts.n
-    return Estimate(seconds, "prepared: one pass over the arcs, whatever the source")
+    return Estimate(seconds, "prepared: one pass over the arcs for any source")
 
 
 def _many(facts: Facts, request: Request) -> Estimate | None:
@@ -82,7 +82,7 @@ def _many(facts: Facts, request: Request) -> Estimate | None:
 def _rows_seconds(facts: Facts, request: Request, prepared: Prepared) -> float:
     arcs = prepared.metric.n_swept
     if request.targets is not None and not prepared.adds_floats:
-        # A target needs its ancestors, and many share theirs: a few dozen of their own each.
+        # A target needs its ancestors, of which a few dozen are not shared with other targets.
         arcs = min(arcs, 200 * len(request.targets) + 20 * prepared.preparation.figures.height)
     restored = prepared.adds_floats
     return 1e-5 + _sweeps_seconds(facts, request, arcs, restored)
@@ -119,7 +119,7 @@ def _first_bytes(graph: Graph, request: Request) -> int:
 
 
 def _lane_bytes(graph: Graph, request: Request) -> int:
-    """Return one or two cache lines per vertex and worker, and whole rows of floats."""
+    """Return the bytes of one or two cache lines per vertex and worker, and of whole float rows."""
     sweeps = request.threads * graph.n_vertices * (128 + 8)
     floats = not isinstance(graph, Prepared) or graph.adds_floats
     return sweeps + (2**29 if floats and graph.weight_dtype.kind == "f" else 0)
@@ -140,7 +140,7 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
 def elimination_tree(
     graph: Graph, source: int, options: TreeOptions, workspace: Workspace
 ) -> Answer:
-    """Return one row."""
+    """Return the distances of one source."""
     assert isinstance(graph, Prepared)
     graph = graph.summing(options.sums)
     out = np.empty(graph.n_vertices, dtype=graph.answer_dtype)
@@ -156,7 +156,7 @@ def elimination_tree(
 def _near(
     graph: Prepared, sources: NDArray[np.int64], workspace: Workspace, out: NDArray[Any]
 ) -> bool:
-    """Fill whole rows within a limit, if that leaves out most of the graph."""
+    """Fill whole rows within a limit, if the limit excludes most of the graph."""
     limit = workspace.limit
     if limit is None or graph.adds_floats or graph.n_negative:
         return False

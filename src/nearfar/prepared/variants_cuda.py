@@ -58,14 +58,14 @@ class DeviceTreeOptions:
     sweep: int = 0
 
 
-_ARC = 1.5e-13  # seconds per arc and source, the device being full
-_VERTEX = 2.5e-12  # and per distance written
-_COMMON = 3e-14  # and per entry of a table and level of the tree
-_LEVEL = 4e-7  # seconds per level of the tree, whatever the number of sources
-_RESTORED = 1e-10  # seconds per distance, for the sums of floats that a search makes
-_SEARCHED = 1.2e-10  # seconds per vertex of a search from one source among thousands, at least
+_ARC = 1.5e-13  # seconds per arc and source on a full device
+_VERTEX = 2.5e-12  # seconds per written distance
+_COMMON = 3e-14  # seconds per entry of a table and level of the tree
+_LEVEL = 4e-7  # seconds per level of the tree, for any number of sources
+_RESTORED = 1e-10  # seconds per distance for restoring a search's float sums
+_SEARCHED = 1.2e-10  # least seconds per vertex and source of searches from thousands
 _MOST_AT_ONCE = 8192  # sources per sweep: more are not faster
-_CUT = 2e-7  # seconds per vertex to cut the tree into cells and bring them to the device
+_CUT = 2e-7  # seconds per vertex for cutting the tree into cells and uploading them
 
 
 def _many(facts: Facts, request: Request) -> Estimate | None:
@@ -84,7 +84,7 @@ def _swept(facts: Facts, request: Request, arcs: float, height: float) -> float:
     each = _ARC * arcs + _VERTEX * facts.n
     if isinstance(facts.graph, Prepared) and facts.graph.adds_floats:
         each += _RESTORED * facts.n
-    elif request.targets is not None:  # a product, unless they are many
+    elif request.targets is not None:  # a table is a product, unless it has many targets
         each = min(each, len(request.targets) * (_COMMON * height + _VERTEX))
     return request.n_sources * each
 
@@ -95,7 +95,7 @@ def _first(facts: Facts, request: Request) -> Estimate | None:
 
 
 def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float]:
-    gain = max(facts.gain, 1.0)  # a GPU's profile says nothing of workers
+    gain = max(facts.gain, 1.0)  # a GPU's profile has no gain of workers
     weights = found.weights / (1 + (request.threads - 1) * (gain - 1))
     height = 2 * math.sqrt(facts.n)
     rows = _swept(facts, request, found.n_arcs, height) + _CUT * facts.n + _LEVEL * height
@@ -116,13 +116,13 @@ def _reduced(
     workspace: Workspace,
     reduction: RowReduction,
 ) -> Answer:
-    """Reduce rows as their distances are on their way down the tree, where that is possible."""
+    """Reduce rows during the pass down the tree, if possible."""
     columns = workspace.columns
     width = graph.n_vertices if columns is None else len(columns)
     if not len(sources) or not reduces(graph, reduction, width):
         return Answer(None)
     if reduction.kind == "nearest" and graph.fixed is not None:
-        return Answer(None)  # sums that differ may round to one float, whose ties go by the vertex
+        return Answer(None)  # rounding makes ties, broken by vertex
     table = is_table(graph, columns)
 
     def each(wanted: int) -> int:

@@ -3,7 +3,7 @@
 A :class:`Raster` is an array of costs, in two or three dimensions, whose cells are the vertices of
 a graph and whose steps to neighbouring cells are its edges. :func:`cost_distance` gives a
 :class:`Surface`: the least cost of every cell from the nearest source, the paths, and the
-nearest source. The engines compute the cost of each step when they need it, so only the arrays
+nearest source. The engines compute the cost of a step on use, so only the arrays
 take memory.
 
 `docs/explanation/rasters.md` describes the engines; :mod:`nearfar.raster.interfaces` has functions

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "macros", "search"]
 
 _C_TYPES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}
-_SOURCE = 64  # a tile with a source, in tiles.cuh's marks
-_TILE = 24  # bytes of a tile besides its cells
-# Few tiles at a time take a CPU less time than a GPU, which needs _VISIT seconds for each. The
-# search is handed over once they have taken as long as the copies, and back once many wait.
-_VISIT, _COPIED = 7e-6, 10e9  # bytes per second, there and back; measured on an H100
-_PATIENCE = 500  # visits, at least
-_WIDE = 64  # tiles of the CPU
+_SOURCE = 64  # mark of a tile with a source, as in tiles.cuh
+_TILE = 24  # bytes per tile in addition to its cells
+# A GPU takes _VISIT seconds per visit of few tiles, more than a CPU. The search moves to the CPU
+# once such visits have taken as long as copying the distances, and back once many tiles wait.
+_VISIT, _COPIED = 7e-6, 10e9  # seconds; bytes per second to the host and back; on an H100
+_PATIENCE = 500  # minimum number of such visits before the search moves
+_WIDE = 64  # number of waiting CPU tiles from which the search moves back
 
 
 def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) -> dict[str, Any]:
-    """Return the macros of the program."""
+    """Return the macros for compiling the program."""
     wide = dtype.itemsize == 8
     halo = 2 if len(steps) == 16 else 1
     side = 32 - 2 * halo if ndim == 2 else 16
@@ -44,7 +44,7 @@ def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) 
         "SIDE": side,
         "DEPTH": depth,
         "HALO": halo,
-        "THREADS": 256 if ndim == 3 else 384 if wide else 512,  # shared memory holds so many warps
+        "THREADS": 256 if ndim == 3 else 384 if wide else 512,  # warps that shared memory fits
         "RESIDENT": 1 if ndim == 2 else 4,
         "RULE": rule,
         "STEPS": len(steps),
@@ -53,14 +53,14 @@ def macros(dtype: np.dtype[Any], ndim: int, rule: int, steps: NDArray[np.int8]) 
 
 
 class Engine:
-    """The program for a raster, which relaxes it or a part of it: all of some lines.
+    """Program for a raster, which relaxes the whole raster or a part: a range of lines.
 
-    A part is a raster of its own, as far as the kernel is concerned. Lines are rows in two
+    For the kernel a part is a raster itself. Lines are rows in two
     dimensions and planes in three.
     """
 
     def __init__(self, grid: Raster) -> None:
-        runtime.device()  # or the reason why there is none
+        runtime.device()  # raises an error with the reason if there is no device
         self.grid = grid
         self.given = grid._describe_steps(grid.dtype)
         self.macro = macros(grid.dtype, grid.ndim, self.given["rule"], grid.steps)
@@ -81,7 +81,7 @@ class Engine:
         return -(-shape[0] // self.macro["DEPTH"]), -(-shape[1] // side), -(-shape[2] // side)
 
     def bytes_of(self, lines: int) -> int:
-        """Return the bytes that a part needs on the device."""
+        """Return the device memory of a part, in bytes."""
         grid, given, shape = self.grid, self.given, self.shape(lines)
         arrays = 1 + (grid.device_cost is None) + (grid.elevation is not None)
         masked = given["negative"] or given["no_data"] is not None or grid.elevation is not None
@@ -91,7 +91,7 @@ class Engine:
     def waiting(
         self, shape: tuple[int, ...], cells: NDArray[np.int64], values: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
-        """Return key and mark of each tile, where cells of a part have new distances."""
+        """Return key and mark of each tile, given cells of a part with new distances."""
         tiles, side = self.tiles(shape), self.macro["SIDE"]
         keys = np.full(int(np.prod(tiles)), self.unreached, dtype=self.grid.dtype)
         marks = np.zeros(len(keys), dtype=np.uint32)
@@ -163,7 +163,7 @@ class Engine:
     def go_on(
         self, distance: NDArray[Any], keys: NDArray[Any], limit: float | None, threads: int
     ) -> NDArray[np.int64]:
-        """Go on by the CPU's engine; return cells from which a GPU goes on, if many tiles wait."""
+        """Continue on the CPU; return cells from which the GPU continues if many tiles wait."""
         from nearfar import _cpu
 
         cells = self._reached(distance, keys)
@@ -176,7 +176,7 @@ class Engine:
         return left
 
     def _reached(self, distance: NDArray[Any], keys: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the reached cells of tiles that wait, and around them."""
+        """Return the reached cells of waiting tiles and of their rims."""
         shape = self.given["shape"]
         extents = (self.macro["DEPTH"], self.macro["SIDE"], self.macro["SIDE"])
         rim = (int(self.grid.ndim == 3), self.macro["HALO"], self.macro["HALO"])
@@ -252,14 +252,14 @@ def search(
 
 
 def _patience(nbytes: int) -> int:
-    """Return the visits of few tiles that take a GPU as long as copying the distances twice."""
+    """Return the number of visits of few tiles that cost as much as copying the distances twice."""
     return max(_PATIENCE, int(2 * nbytes / _COPIED / _VISIT))
 
 
 def _launch_shape(
     kernel: Any, macro: dict[str, Any], itemsize: int, n_tiles: int
 ) -> tuple[int, int, int]:
-    """Return bytes of shared memory, blocks and threads of a block: as in the kernel's header."""
+    """Return shared bytes, number of blocks, and threads per block; see the kernel's header."""
     halo, side = 2 * macro["HALO"], macro["SIDE"] + 2 * macro["HALO"]
     if macro["DIMS"] == 2:
         cells = (side + halo) * (side + halo - 1) + halo
@@ -278,7 +278,7 @@ def _launch_shape(
 
 
 def _first_delta(grid: Raster, side: int) -> Any:
-    """Return a width of the first phases; the kernel adapts it."""
+    """Return the width of the first phase, which the kernel adapts."""
     width = float(grid.greatest_cost) * side * max(grid.cell_size if grid.lengths else (1.0,))
     if grid.dtype.kind == "i":
         return grid.dtype.type(max(1, min(width, np.iinfo(grid.dtype).max // 4)))

@@ -54,7 +54,7 @@ def read_array(path: str | os.PathLike[str], band: int = 1) -> tuple[NDArray[Any
         try:
             return np.load(name, mmap_mode="r", allow_pickle=False), None, None
         except (EOFError, ValueError) as error:
-            raise GraphFormatError(f"is no array: {error}", name) from None
+            raise GraphFormatError(f"is not an array: {error}", name) from None
     if _is_map(name):
         return _read_map(name), None, None
     if suffix not in _TIFF:
@@ -112,7 +112,7 @@ def _read_map(name: str) -> NDArray[np.float32]:
     source = Source(name)
     lines = bytes(source.data).split(b"\n")
     if not lines[0].startswith(b"type") or b"map" not in (line.strip() for line in lines[:4]):
-        raise source.fail("no grid map: the first four lines are type, height, width and map", 1)
+        raise source.fail("not a grid map: its first four lines are type, height, width and map", 1)
     rows = [line.rstrip(b"\r") for line in lines[4:]]
     while rows and not rows[-1]:
         rows.pop()
@@ -265,7 +265,7 @@ def write_raster(
     if place is not None:
         profile |= {"transform": place.transform, "crs": place.crs}
     with warnings.catch_warnings():
-        # A surface without a place is no mistake.
+        # A surface without coordinates is valid.
         warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
         with replacing(name) as temporary, rasterio.open(temporary, "w", **profile) as file:
             file.write(array, 1)

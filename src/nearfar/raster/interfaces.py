@@ -61,7 +61,7 @@ class MCP:
         sampling: Sequence[float] | None = None,
     ) -> None:
         if offsets is not None:
-            raise OptionError("offsets: give fully_connected in place of them")
+            raise OptionError("offsets is not supported: give fully_connected")
         array = np.asarray(costs, dtype=np.float64)
         if array.ndim not in (2, 3):
             raise OptionError(f"costs has {array.ndim} dimensions: give 2 or 3")
@@ -73,7 +73,7 @@ class MCP:
             step="mean" if self._geometric else "enter",
             lengths=self._geometric,
         )
-        # Their steps lead from a cell to its neighbour, nearfar's from the neighbour to the cell.
+        # scikit-image's offsets lead from a cell to its neighbour, nearfar's from the neighbour.
         steps = offsets_of(array.ndim, self._raster.connectivity)
         self.offsets: NDArray[np.int8] = -steps[::-1]
         self._surface: Surface | None = None
@@ -108,7 +108,8 @@ class MCP:
         cumulative_costs : float64 array
             Costs; inf for unreached cells.
         traceback : int16 array
-            Rows of :attr:`offsets` that led to each cell, -1 for starts, -2 for cells not reached.
+            Rows of :attr:`offsets` by which paths enter each cell; -1 for starts, -2 for unreached
+            cells.
 
         Raises
         ------
@@ -116,7 +117,9 @@ class MCP:
             As :func:`nearfar.raster.cost_distance`.
         """
         if not find_all_ends or max_coverage != 1.0 or max_cost is not None:
-            raise OptionError("find_all_ends, max_coverage and max_cost keep their defaults")
+            raise OptionError(
+                "find_all_ends, max_coverage and max_cost support only their defaults"
+            )
         cells = [tuple(int(i) for i in start) for start in starts]
         first = None if self._geometric else [self._raster.cost[cell] for cell in cells]
         self._surface = search(
@@ -226,7 +229,7 @@ def cost_distance(
     Returns
     -------
     xarray.DataArray
-        float32, NaN where no source leads.
+        float32, NaN for unreached cells.
 
     Raises
     ------
@@ -253,9 +256,9 @@ def cost_distance(
 
 
 def _field(data: ArrayLike, source: Any, connectivity: int, voxel_graph: Any) -> Surface:
-    """Return the surface of dijkstra3d's arguments: float32, steps cost the entered cell."""
+    """Return the surface for dijkstra3d's arguments: float32, steps cost the entered cell."""
     if voxel_graph is not None:
-        raise OptionError("voxel_graph: mark barriers as infinite costs")
+        raise OptionError("voxel_graph is not supported: mark barriers as infinite costs")
     array = np.asarray(data)
     flat = {4: 4, 6: 4, 8: 8, 18: 8, 26: 8}
     if array.ndim == 2:
@@ -342,7 +345,9 @@ def dijkstra(
         If there is no path.
     """
     if line_preference_weight or anisotropy is not None:
-        raise OptionError("line_preference_weight and anisotropy: use nearfar.raster.Raster")
+        raise OptionError(
+            "line_preference_weight and anisotropy are not supported: use nearfar.raster.Raster"
+        )
     return _field(data, source, connectivity, voxel_graph).path_to(target)
 
 
@@ -363,7 +368,7 @@ def parental_field(
     Returns
     -------
     uint32 or uint64 array
-        1 plus the position, with the first axis running fastest, of the voxel before; 0 for the
+        1 plus the position of the preceding voxel, first axis fastest; 0 for the
         source and for unreached cells.
 
     Raises
@@ -395,13 +400,13 @@ def path_from_parents(parents: NDArray[Any], target: Sequence[int]) -> NDArray[n
     Raises
     ------
     UnreachableError
-        If the parents run in a circle.
+        If the parents contain a cycle.
     """
     flat = parents.reshape(-1, order="F")
     path = [int(np.ravel_multi_index(tuple(target), parents.shape, order="F"))]
     while (before := int(flat[path[-1]])) > 0:
         path.append(before - 1)
         if len(path) > flat.size:
-            raise UnreachableError(f"the parents of {tuple(target)} run in a circle")
+            raise UnreachableError(f"the parents of {tuple(target)} contain a cycle")
     cells = np.unravel_index(np.array(path[::-1]), parents.shape, order="F")
     return np.stack(cells, axis=1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Arrays in files that are mapped into memory, for rasters larger than it."""
+"""Arrays in memory-mapped files, for rasters larger than memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["map_array"]
 
-_BLOCK = 1 << 26  # bytes that are copied at once
+_BLOCK = 1 << 26  # bytes per copied block
 
 
 def map_array(
@@ -33,10 +33,10 @@ def map_array(
     Parameters
     ----------
     source : array, or path of a GeoTIFF
-        Whatever has a shape and a dtype and can be sliced: Zarr, dask, HDF5, a memory map. Of a
-        GeoTIFF the numbers as stored: name its ``no_data`` to the :class:`Raster`.
+        Any object with a shape and a dtype that can be sliced: Zarr, dask, HDF5, a memory map. The
+        numbers of a GeoTIFF are read as stored: pass its ``no_data`` to the :class:`Raster`.
     path : str or path
-        Ending in ``.npy``; the file appears once it is whole.
+        Path ending in ``.npy``; the file appears once it is complete.
     dtype : dtype or None
         Dtype of the file; by default that of the source.
     band : int
@@ -82,7 +82,7 @@ def _without_mask(block: Any, kind: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _copy(source: Any, name: str, dtype: Any, progress: Any) -> NDArray[Any]:
-    """Copy rows (planes) of the source, as many at once as fit a block."""
+    """Copy rows (planes) of the source, in blocks of limited size."""
     try:
         shape = tuple(int(n) for n in source.shape)
         kind = np.dtype(source.dtype if dtype is None else dtype)
@@ -94,7 +94,7 @@ def _copy(source: Any, name: str, dtype: Any, progress: Any) -> NDArray[Any]:
     each = max(1, kind.itemsize * int(np.prod(shape[1:])))
     step = max(1, _BLOCK // each)
     chunks = getattr(source, "chunks", None)
-    if chunks:  # whole chunks, where a block holds one
+    if chunks:  # round blocks to whole chunks, if a chunk fits
         first = chunks[0] if isinstance(chunks[0], int) else max(chunks[0])
         step = max(step // first, 1) * first
     with replacing(name) as temporary, open(temporary, "wb") as file:

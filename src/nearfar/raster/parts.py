@@ -1,4 +1,4 @@
-"""Rasters larger than a GPU's memory: parts of them, solved again until nothing falls."""
+"""Rasters larger than a GPU's memory, solved part by part until no distance changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["search"]
 
-_SPARE = 0.9  # of the free memory: the rest is for masks of barriers and small arrays
+_SPARE = 0.9  # share of the free memory for parts; masks of barriers and small arrays use the rest
 
 
 def search(
@@ -73,19 +73,19 @@ class _Parts:
     ) -> None:
         self.engine, self.distances = engine, distances
         lines, halo = engine.grid.shape[0], engine.macro["HALO"]
-        own = lines  # that fit, without the lines shared with others
+        own = lines  # lines per part that fit, without those shared with other parts
         while own > 2 * halo and engine.bytes_of(min(lines, own + 2 * halo)) > room:
             own -= max(1, own // 64)
         count, least = math.ceil(lines / own), engine.bytes_of(min(lines, own + 2 * halo))
         if least > room or lines // count < 2 * halo:
             raise OutOfMemoryError(least, room, "use device='cpu', or a GPU with more memory")
         self.first = [lines * i // count for i in range(count)]
-        #: The lines of each part, those of its neighbours that it shares included.
+        #: Lines of each part, including the lines shared with its neighbours.
         self.lines = [
             slice(max(0, a - halo), min(lines, b + halo))
             for a, b in zip(self.first, [*self.first[1:], lines], strict=True)
         ]
-        #: The lines that each part shares, and their distances at its last visit.
+        #: Shared lines of each part, and their distances at its last visit.
         self.shared = [
             [slice(a - halo, a + halo) for a in self.first[max(i, 1) : i + 2]] for i in range(count)
         ]
@@ -141,12 +141,12 @@ class _Parts:
         return visits
 
     def _bound(self, limit: float | None, ends: NDArray[np.int64]) -> Any:
-        """Return the greatest distance that matters so far."""
+        """Return the greatest distance that still matters."""
         bound = self.engine.unreached if limit is None else limit
         return min(bound, self.distances.reshape(-1)[ends].max()) if ends.size else bound
 
     def _fallen(self, i: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """Return cells with new distances since a part's last visit, counted from its first."""
+        """Return cells lowered since a part's last visit, by position in it, and distances."""
         origin = self.lines[i].start * self.line
         cells = [self.sources[i] - origin]
         for lines, seen in zip(self.shared[i], self.seen[i], strict=True):
@@ -156,7 +156,7 @@ class _Parts:
         return found, self.distances[self.lines[i]].reshape(-1)[found]
 
     def _key(self, i: int) -> Any:
-        """Return the least distance that waits for a part, or unreached."""
+        """Return the least lowered distance of a part, or unreached."""
         values = self._fallen(i)[1]
         return values.min() if values.size else self.engine.unreached
 

@@ -23,7 +23,7 @@ __all__ = ["LeastCostPath", "least_cost_paths", "path_cost"]
 
 
 class LeastCostPath(NamedTuple):
-    """One path: its cost, and its cells from source to target, shape (length, ndim)."""
+    """Path with its cost and its cells from source to target, shape (length, ndim)."""
 
     cost: Any
     cells: NDArray[np.int64]
@@ -57,7 +57,7 @@ def least_cost_paths(
     penalty : float
         Factor above 1.
     apart : int
-        How many cells from an earlier path, along each axis, costs are multiplied.
+        Distance in cells from an earlier path, along each axis, within which costs are multiplied.
     progress : callable or None
         Called as ``progress(done, all)`` after each search.
 
@@ -140,7 +140,7 @@ def path_cost(raster: Raster, cells: ArrayLike) -> Any:
     Raises
     ------
     OptionError
-        If two cells in a row are no neighbours.
+        If two consecutive cells are not neighbours.
     """
     places = raster.cells(cells)
     path = np.stack(np.unravel_index(places, raster.shape), axis=1)
@@ -150,7 +150,7 @@ def path_cost(raster: Raster, cells: ArrayLike) -> Any:
     wrong = next((i for i, move in enumerate(moves) if move not in number), None)
     if wrong is not None:
         a, b = (tuple(path[wrong + j].tolist()) for j in (0, 1))
-        raise OptionError(f"cells {a} and {b} of the path are no neighbours")
+        raise OptionError(f"cells {a} and {b} of the path are not neighbours")
     if any(raster.is_barrier(int(at)) for at in places) or _cuts_corners(raster, path):
         return raster.dtype.type(unreached_value(raster.dtype))
     which = np.array([number[move] for move in moves], dtype=int)
@@ -197,7 +197,7 @@ def _alternatives(
     values = grid.cost.astype(np.int64) if grid.dtype == np.int32 else grid.cost.copy()
     top = values.dtype.type(_greatest(values.dtype))
     barriers = np.zeros(grid.shape, dtype=bool)
-    if grid.no_data is not None:  # a penalty may make a cost equal to the mark, or unequal
+    if grid.no_data is not None:  # found before penalties change costs
         barriers = values == grid.no_data
     barriers |= ~(values >= 0)
     values[barriers] = unreached_value(values.dtype)
@@ -223,7 +223,7 @@ def _alternatives(
 
 
 def _greatest(dtype: np.dtype[Any]) -> float:
-    """Return a great cost whose sums stay finite on most paths."""
+    """Return a large cost whose sums stay finite on most paths."""
     return float(np.iinfo(dtype).max // 4096 if dtype.kind == "i" else np.finfo(dtype).max / 1e9)
 
 
@@ -231,7 +231,7 @@ def _pair(grid: Raster, pair: Any) -> tuple[int, int]:
     try:
         source, target = pair
     except (TypeError, ValueError):
-        raise OptionError(f"pairs: {quoted(pair)} is no (source, target)") from None
+        raise OptionError(f"pairs: {quoted(pair)} is not a (source, target)") from None
     first = [grid.cells(end, role) for end, role in ((source, "source"), (target, "target"))]
     if any(len(cells) != 1 for cells in first):
         raise OptionError(f"pairs: {quoted(pair)} is not one source and one target")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_surface"]
 
 _SUFFIXES = (".png", ".svg", ".pdf")
-_MOST = 1200  # cells along an axis that are drawn; of more every n-th
+_MOST = 1200  # maximum number of drawn cells along an axis; larger rasters are thinned
 
 
 def draw_surface(
@@ -50,7 +50,7 @@ def draw_surface(
         Number of contour lines.
     title, unit : str
     width : float
-        In inches; the height follows.
+        Width in inches; the height follows from the raster.
     dpi : int
 
     Raises
@@ -118,7 +118,7 @@ def _shaded(heights: NDArray[Any], size: Any, every: int, light: Any) -> NDArray
         return np.full(heights.shape, 0.7)
     filled = np.where(known, heights, heights[known].mean())
     run = max(float(filled.max() - filled.min()), 1e-12)
-    # Exaggerated so that the steepest slopes of any landscape cast shadows.
+    # Heights are exaggerated so that the steepest slopes of any landscape cast shadows.
     reach = 0.12 * min(heights.shape) * every * min(size) / run
     source = light(azdeg=315, altdeg=45)
     shade = source.hillshade(filled, vert_exag=reach, dx=every * size[1], dy=every * size[0])

@@ -73,7 +73,7 @@ class Raster:
         :func:`nearfar.raster.hiking`. Needs ``elevation`` and ``step="mean"``.
     dtype : dtype or None
         float32, float64, int32 or int64: the arithmetic and the dtype of distances. By default
-        floats keep theirs, and integers where ``step="enter"`` and ``lengths=False``; others
+        floats keep theirs, as do integers with ``step="enter"`` and ``lengths=False``; others
         become float64.
 
     Attributes
@@ -184,7 +184,7 @@ class Raster:
         self.steps = offsets(given.ndim, self.connectivity)
         if given.ndim == 3 and len(given) == 1:  # engines store no planes around a single one
             self.steps = self.steps[self.steps[:, 0] == 0]
-        #: Where it lies, if it was read from a GeoTIFF: a transform and a coordinate system.
+        #: Transform and coordinate system of a GeoTIFF, or None.
         self.georeference: Any = None
         self._scanned: tuple[int, int, Any, Any] | None = None
         if negative == "error" and self._scan()[1] >= 0:
@@ -200,7 +200,7 @@ class Raster:
 
     @property
     def _array(self) -> Any:
-        """Costs where they were given."""
+        """Costs on the device on which they were given."""
         return self._host_cost if self.device_cost is None else self.device_cost
 
     @property
@@ -231,7 +231,7 @@ class Raster:
 
     @property
     def greatest_cost(self) -> Any:
-        """Greatest cost of a cell that is no barrier."""
+        """Greatest cost of a passable cell."""
         return self._scan()[3]
 
     def __repr__(self) -> str:
@@ -352,7 +352,7 @@ class Raster:
         return np.stack([x, y], axis=1).astype(np.float64)
 
     def _describe(self, dtype: np.dtype[Any] | None = None) -> dict[str, Any]:
-        """Return the raster in the form of the CPU's engine."""
+        """Return the raster in the form that the CPU engine reads."""
         kind = self.dtype if dtype is None else dtype
         return {"cost": self.cost.astype(kind, copy=False), **self._describe_steps(kind)}
 
@@ -384,13 +384,13 @@ class Raster:
         }
 
     def _rule(self) -> int:
-        """Return the number of the rule of a step's cost, as the engines have it."""
+        """Return the engines' number of the rule for a step's cost."""
         if self.slope is not None:
             return _SLOPE
         return _RULES[self.step] if self.cut_corners else _CORNERS
 
     def _cost_of(self, cell: int | tuple[int, ...]) -> Any:
-        """Return the cost of one cell, without copying others from a device."""
+        """Return the cost of one cell, without copying all costs from a device."""
         array = self._array if isinstance(cell, tuple) else self._array.reshape(-1)
         return array[cell].item()
 
@@ -555,7 +555,7 @@ def _engine_dtype(given: np.dtype[Any], exact: bool, wanted: Any) -> np.dtype[An
 
 
 def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArray[Any]:
-    """Return the array in an engine's dtype, contiguous; no copy where it is so already."""
+    """Return the array in an engine's dtype, contiguous; a suitable array is not copied."""
     if dtype.kind == "i" and array.dtype.kind == "f":
         raise OptionError(f"costs are {array.dtype}: they would lose their fractions in {dtype}")
     module = module_of(array)
@@ -582,7 +582,7 @@ def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArra
 def _scan_on_device(
     cost: Any, elevation: NDArray[Any] | None, no_data: Any
 ) -> tuple[int, int, Any, Any]:
-    """Return (barriers, first negative cell or -1, least passable, greatest passable)."""
+    """Return number of barriers, first negative cell or -1, least and greatest passable cost."""
     cp = module_of(cost)
     data = cp.ones(cost.shape, dtype=bool) if no_data is None else cost != no_data
     negative = ((cost < 0) & data).reshape(-1)
@@ -596,7 +596,7 @@ def _scan_on_device(
 
 
 def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the mark of barriers in a dtype; None where no cost can equal it."""
+    """Return the mark of barriers in a dtype; None if no cost can equal it."""
     if no_data is None:
         return None
     if dtype.kind == "f":

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["SlopeTable", "hiking"]
 
-_MOST = 1 << 20  # entries
+_MOST = 1 << 20  # maximum number of factors
 
 
 class SlopeTable:
     """Factor of the cost of a step, as a function of its slope.
 
     Between equally spaced slopes the engines interpolate linearly; beyond the first and the last
-    the value is that of the end. An infinite value makes steps of that slope impassable.
+    the end value is used. An infinite value makes steps of that slope impassable.
 
     Parameters
     ----------

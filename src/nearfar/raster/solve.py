@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["corridor", "cost_distance", "cost_distances"]
 
-_INTERVAL = 0.2  # seconds between two reports
+_INTERVAL = 0.2  # seconds between two calls of progress
 
 
 def cost_distance(
@@ -69,8 +69,8 @@ def cost_distance(
     targets : cells or None
         Stop once all of these are settled; cells beyond the farthest of them are left unreached.
     device : {"auto", "cpu", "cuda", "gpu"}
-        ``"auto"`` is the CPU. On a GPU the CPU takes over while few tiles are at work, as in a long
-        corridor; ``stats["handed_over"]`` counts how often.
+        ``"auto"`` is the CPU. On a GPU, the CPU continues the search while few tiles wait, as in a
+        long corridor; ``stats["handed_over"]`` counts how often.
     threads : int or None
         CPU workers; None uses all cores of this process.
     memory : int or None
@@ -105,7 +105,7 @@ def cost_distance(
     DistanceOverflowError
         If a distance is too large for floats or int64.
     VariantUnavailable
-        If there is no CUDA device and one is asked for.
+        If a CUDA device is requested and there is none.
 
     Notes
     -----
@@ -267,8 +267,8 @@ def corridor(
     ------
     VertexError, OptionError, GraphError
         As :func:`cost_distance`; where a step's cost depends on its direction (``elevation`` or
-        ``step="enter"``) the path to the second place is not the reverse of that from it, and the
-        call is refused.
+        ``step="enter"``) the path to the second place is not the reverse of the path from it, and
+        the call is refused.
 
     Notes
     -----
@@ -326,7 +326,7 @@ def _search(
 
 
 def _room(grid: Raster, dtype: np.dtype[Any], threads: int) -> NDArray[Any]:
-    """Return an array on the host for the distances, if it fits."""
+    """Allocate a host array for the distances, if it fits."""
     needed = grid.n_vertices * (dtype.itemsize * (2 if dtype != grid.dtype else 1))
     free = free_memory()
     if needed > free:
@@ -340,7 +340,7 @@ def _room(grid: Raster, dtype: np.dtype[Any], threads: int) -> NDArray[Any]:
 def _watched(
     progress: Callable[[float, float], None] | None, reached: NDArray[np.uint64], tiles: int
 ) -> Iterator[None]:
-    """Report a counter that the engine increments, from another thread, while the block runs."""
+    """Report a counter of the engine from another thread while the block runs."""
     if progress is None:
         yield
         return
@@ -376,7 +376,7 @@ def _place(out: Any, grid: Raster) -> NDArray[Any]:
 
 
 def _into_file(path: Any, grid: Raster, sources: Any, **given: Any) -> Surface:
-    """Solve into a new file that is mapped into memory, and appears once it is whole."""
+    """Solve into a new memory-mapped file, which appears once it is complete."""
     name = os.fspath(path)
     if not name.endswith(".npy"):
         raise OptionError(f"out is {quoted(name)}: distances are mapped from .npy files")
@@ -427,7 +427,7 @@ def _refuse_overflow(
 
 
 def _in(row: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a row in a wider integer dtype, unreached cells as that dtype has them."""
+    """Return a row in a wider integer dtype, with that dtype's value for unreached cells."""
     if row.dtype == dtype:
         return row
     return np.where(row == unreached_value(row.dtype), unreached_value(dtype), row.astype(dtype))

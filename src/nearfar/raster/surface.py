@@ -27,7 +27,7 @@ _OF_THE_FILE = ("_FillValue", "missing_value", "scale_factor", "add_offset")
 _ROOT = 254
 _BROKEN = {
     "source": "source {v} has distance {dv}, above its initial cost",
-    "impossible": "cell {v} has distance {dv}, which no path can have",
+    "impossible": "cell {v} has distance {dv}, which is not the length of any path",
     "improves": "cell {v} has distance {dv}, but the step from {u} (distance {du}) gives a shorter "
     "one",
     "unlinked": "cell {v} has distance {dv}, but no tight step leads to it",
@@ -100,8 +100,8 @@ class Surface:
     def links(self) -> NDArray[np.uint8]:
         """Back-links, uint8 of the raster's shape; computed on first use by one pass, O(n).
 
-        A value below 254 is a row of :attr:`Raster.steps`: the offset of the cell before this one.
-        254 is a source, 255 a cell that was not reached. Of several predecessors the one with
+        A value below 254 is a row of :attr:`Raster.steps`, the offset of the preceding cell.
+        254 is a source, 255 an unreached cell. Of several predecessors the one with
         the smallest position is chosen.
         """
         links, flaw = self._links()
@@ -157,7 +157,7 @@ class Surface:
         Returns
         -------
         int or float
-            inf where it was not reached.
+            inf for an unreached cell.
         """
         value = self._values.reshape(-1)[self._one(cell)]
         unreached = value == unreached_value(value.dtype)
@@ -199,7 +199,7 @@ class Surface:
         Returns
         -------
         list of int64 arrays
-            Empty, with shape (0, ndim), for a cell that was not reached.
+            Empty, with shape (0, ndim), for an unreached cell.
         """
         paths = []
         for end in self.raster.cells(cells, "target"):
@@ -211,13 +211,13 @@ class Surface:
     def verify(self) -> None:
         """Prove the surface in one pass over the steps, independently of the search.
 
-        Proven are: each source has at most its initial cost; no step lowers a cell (up to the
-        limit); and each reached cell hangs by tight steps from a source. O(n).
+        The proof checks that each source has at most its initial cost, that no step lowers a cell
+        (up to the limit), and that tight steps lead from a source to each reached cell. O(n).
 
         Raises
         ------
         ProofError
-            Naming the first cell that breaks the proof.
+            If the proof fails; the message names the first cell.
         """
         _, flaw = self._links()
         if flaw is not None:
@@ -229,18 +229,18 @@ class Surface:
         Returns
         -------
         xarray.DataArray
-            NaN where no source leads; coordinates, dimensions and attributes such as the
-            coordinate system as the cost or the elevation had them, without the attributes and the
-            encoding that say how numbers are stored in a file.
+            NaN for unreached cells; coordinates, dimensions and attributes such as the
+            coordinate system are those of the cost or the elevation, without the attributes and the
+            encoding that describe how a file stores the numbers.
 
         Raises
         ------
         GraphError
-            If the raster was not made of a ``DataArray``.
+            If the raster was not made from a ``DataArray``.
         """
         labels = self.raster._labels
         if labels is None:
-            raise GraphError("the raster was not made of a DataArray: use distances")
+            raise GraphError("the raster was not made from a DataArray: use distances")
         return labelled(labels, self.as_floats())
 
     def as_floats(self) -> NDArray[Any]:
@@ -249,7 +249,7 @@ class Surface:
         return np.where(self.reachable, self._values, np.nan).astype(kind)
 
     def _away(self) -> NDArray[np.int64]:
-        """Return the change of position by each step."""
+        """Return the change of position in the flat array per step."""
         strides = np.cumprod((1, *self.raster.shape[:0:-1]))[::-1]
         away: NDArray[np.int64] = (self.raster.steps.astype(np.int64) * strides).sum(axis=1)
         return away

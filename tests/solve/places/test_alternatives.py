@@ -1,4 +1,4 @@
-"""Alternative routes: admissible by definition, checked with distances of a search."""
+"""Alternative routes: admissible by definition, checked by distances of a search."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_alternatives_are_admissible(dtype: str) -> None:
                 detour = weights[route.edges[apart]].sum()
                 direct = weights[found[0].edges[~np.isin(found[0].edges, route.edges)]].sum()
                 assert detour <= 1.3 * direct * (1 + 1e-9)
-            # Somewhere two shortest paths join, and around that place the way is a shortest path.
+            # Two shortest paths join at some vertex, around which the route is a shortest path.
             along = np.concatenate([[0.0], np.cumsum(weights[route.edges])])
             joins = [
                 at for at in range(1, len(route.edges))
@@ -117,7 +117,7 @@ def test_what_has_no_routes() -> None:
 def reference(
     g: Any, a: int, b: int, k: int, stretch: float, sharing: float, local: float
 ) -> list[np.ndarray]:
-    """The same by searches: routes over common ancestors, by the definition."""
+    """Return the same routes by searches: over common ancestors, by the definition."""
     plain, tree = g.without_weights().with_weights(g.weights), g.preparation.tree
     weights, heads = g.effective_weights.astype(float), g.indices
     forth = {v: nearfar.sssp(plain, v, method="dijkstra") for v in (a,)}

@@ -1,4 +1,4 @@
-"""Places on graphs with turn costs, against a search over edges in which places are vertices."""
+"""Places on graphs with turn costs, compared with a search in which places are vertices."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.solve.places.test_table import joined
 
 
 class ByHand:
-    """Graph with every place as a vertex, and its turns; none turns around at a place."""
+    """Graph with every place as a vertex, and its turns; no path turns around at a place."""
 
     def __init__(self, g: nearfar.Graph, places: Snapped, forbidden: Any, costs: Any) -> None:
         n, tails, heads = g.n_vertices, g.tails(np.int64), g.indices.astype(np.int64)
@@ -51,7 +51,7 @@ class ByHand:
         }
 
     def rows(self, count: int, closed: set[int]) -> np.ndarray:
-        """Distances from the first places to the others."""
+        """Return distances from the first places to the others."""
         found = [
             by_hand(self.graph, int(source), self.forbidden, self.costs, closed)
             for source in self.number[:count]
@@ -60,7 +60,7 @@ class ByHand:
 
 
 def town(n: int, dtype: str) -> tuple[nearfar.Graph, Any, set[Any], dict[Any, Any], set[int]]:
-    """A graph, turns of it, and vertices that no path passes."""
+    """Return a graph, turns of it, and vertices that no path passes."""
     g = streets(n, seed=50 + n).astype(dtype)
     rng = np.random.default_rng(n)
     possible = turns_of(g)
@@ -134,7 +134,7 @@ def test_vertices_in_places_are_those_of_the_original_graph() -> None:
 
 
 def obeyed(g: nearfar.Graph, edges: Any, forbidden: Any, costs: Any, closed: set[int]) -> float:
-    """Costs of the turns of a path, which obeys them."""
+    """Return the costs of the turns of a path, after checking that none is forbidden."""
     turned = list(itertools.pairwise(edges.tolist()))
     assert not forbidden & set(turned)
     assert not closed & set(g.indices[edges[:-1]].tolist())

@@ -17,7 +17,7 @@ from tests.graph.test_snapping import bent, streets
 
 
 def check(g: nearfar.Graph, found: Any, length: float) -> None:
-    """A route's edges follow one another, and their shares add up to its length."""
+    """Check that a route's edges are consecutive, and that their shares sum to its length."""
     assert found.length == pytest.approx(length)
     assert found.total(g.effective_weights) == pytest.approx(length)
     tails = g.tails()

@@ -1,4 +1,4 @@
-"""Tables between places, against a graph in which every place is a vertex of its own."""
+"""Tables between places, compared with a graph in which every place is a vertex."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.graph.test_snapping import streets
 
 
 def split(g: nearfar.Graph, places: Snapped) -> tuple[nearfar.Graph, np.ndarray]:
-    """The graph with every place as a vertex in the middle of its edge and of the edge back."""
+    """Return the graph with every place as a vertex within its edge and the reverse edge."""
     tails, heads = g.tails(np.int64), g.indices.astype(np.int64)
     weights = g.effective_weights.astype(np.float64)
     ends: list[tuple[int, int, float]] = []
@@ -87,7 +87,7 @@ def test_two_places_on_one_edge() -> None:
     assert nearfar.table(both, a, b, parts="all").item() == pytest.approx(5)
     assert nearfar.table(both, b, a, parts="all").item() == pytest.approx(10)
     assert nearfar.table(both, a, a, parts="all").item() == 0
-    # Where it is shorter, the way between two places of an edge leaves it.
+    # A path between two places of an edge leaves the edge if that is shorter.
     loop = nearfar.Graph.from_edges([0, 0, 1], [1, 1, 0], [100, 1, 100], n_vertices=3, **kept)
     quick = loop.snap([10, 90], [0, 0], parts="all")
     heavy = dataclasses.replace(quick, edge=np.array([0, 0]), back=np.array([2, 2]))
@@ -202,7 +202,7 @@ def test_a_file_is_written_in_blocks_and_resumed(tmp_path: Path) -> None:
         assert told == [(10, 50), (20, 50)]
         stats: dict[str, Any] = {}
         nearfar.table(g, homes, PLACES, out=str(path), block=10, stats=stats)
-        assert stats["vertices"][0] <= 60  # of three blocks: two were kept
+        assert stats["vertices"][0] <= 60  # two of three blocks were kept
         if name == "t.parquet":
             frame = pandas.read_parquet(path).set_index("origin")
             assert frame.index.tolist() == homes.index.tolist()
@@ -219,7 +219,7 @@ def test_the_k_nearest_are_those_of_the_table() -> None:
     g = streets(40, seed=1)
     rng = np.random.default_rng(2)
     a, b = rng.uniform(0, 700, (30, 2)), rng.uniform(0, 700, (50, 2))
-    b[7] = b[3]  # of equally near ones the first
+    b[7] = b[3]  # the first of equally near ones
     whole = nearfar.table(g, a, b)
     for k in (1, 3, 49, 50, 60):
         found = nearfar.nearest_places(g, a, b, k)

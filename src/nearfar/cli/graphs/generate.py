@@ -101,5 +101,5 @@ def run(args: argparse.Namespace) -> int:
         lines.append(("written", f"{args.output} in {duration(facts['write_seconds'])}"))
     emit(args, facts, rows(lines), summary=args.output is not None)
     if args.output is None:
-        note(args, "not written: -o FILE keeps the graph")
+        note(args, "not written: give -o FILE to write the graph")
     return Exit.OK

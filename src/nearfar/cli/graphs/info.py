@@ -1,6 +1,6 @@
 """Describe a graph by the figures that determine the choice of a method.
 
-Shows size, degrees, weights, components, the reach of a source, a lower bound of the diameter, and
+Shows size, degrees, weights, components, the reach of a source, a lower bound on the diameter, and
 the method that 'auto' would choose.
 """
 

@@ -143,7 +143,7 @@ def _reweighted(args: argparse.Namespace, graph: Graph) -> Prepared:
     from nearfar.prepared.prepared import Prepared
 
     if not isinstance(graph, Prepared):
-        raise OptionError(f"--reweight is for a prepared graph: {args.graph} is none, prepare it")
+        raise OptionError(f"--reweight is for a prepared graph: prepare {args.graph} first")
     weights = read_numbers(args.reweight)
     if args.device == "cuda":
         weights = runtime.upload(weights)

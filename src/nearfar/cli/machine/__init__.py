@@ -1,1 +1,1 @@
-"""Commands about this machine and the methods on it: benchmarks, experiments and settings."""
+"""Commands for measuring this machine and its methods: benchmarks, experiments and settings."""

@@ -31,7 +31,7 @@ nearfar bench peers --shrink 100 --rounds 3"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    parser.add_argument("what", choices=["peers", "graphs"], help="what to do")
+    parser.add_argument("what", choices=["peers", "graphs"], help="task")
     parser.add_argument(
         "--graphs", nargs="+", metavar="NAME", help="benchmark graphs (default: all available)"
     )
@@ -112,7 +112,7 @@ def _graphs(args: argparse.Namespace) -> int:
 
 
 def _contenders(args: argparse.Namespace) -> list[Peer]:
-    """Return the peers first, because ratios are relative to SciPy, then the own methods."""
+    """Return the peers, SciPy first because ratios are relative to it, then nearfar's methods."""
     from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
     from nearfar.registry import find
 
@@ -133,7 +133,7 @@ def _chosen_graphs(args: argparse.Namespace) -> list[str]:
     from nearfar.lab.bench.suite import SUITE, named
 
     if args.graphs:
-        for name in args.graphs:  # check for a wrong name before the first measurement
+        for name in args.graphs:  # refuse a wrong name before the first measurement
             named(name)
         return list(dict.fromkeys(args.graphs))
     chosen = []

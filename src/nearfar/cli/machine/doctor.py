@@ -49,7 +49,7 @@ _OPTIONAL = (
     ("distributed", "dask", "the workers of a Dask cluster"),
     ("zarr", "dask", "rows in chunks (.zarr)"),
     ("sklearn", "sklearn", "Isomap and neighbours along a graph"),
-    ("argcomplete", "completion", "words that a shell completes"),
+    ("argcomplete", "completion", "completion in shells"),
 )
 
 
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
 @functools.cache
 def _distributions() -> Mapping[str, list[str]]:
-    """Return the distributions of each import name, after a look at all that are installed."""
+    """Return the installed distributions by import name."""
     return importlib.metadata.packages_distributions()
 
 
@@ -175,7 +175,7 @@ def _faster(facts: dict[str, Any]) -> list[str]:
     if cuda["cache"] is None and cuda["available"]:
         found.append("kernels are compiled in each process: set NEARFAR_CACHE to a folder")
     if not facts["caches"]["calibrated"]:
-        found.append("auto assumes another machine's speeds: nearfar tune measures this one's")
+        found.append("auto uses speeds measured on another machine: nearfar tune measures this one")
     return found
 
 
@@ -257,7 +257,7 @@ def _self_test() -> dict[str, Any]:
     return found
 
 
-#: Graphs whose solves want the common kernels: of long and of short paths.
+#: Graphs whose solves compile the common kernels: one with long and one with short paths.
 _COMMON: tuple[tuple[str, dict[str, Any]], ...] = (
     ("road_like", {"vertices": 60_000}),
     ("uniform_random", {"vertices": 60_000, "degree": 8}),
@@ -265,7 +265,7 @@ _COMMON: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 def _warmed() -> dict[str, Any]:
-    """Solve common requests on the GPU; return the number of kernel files in the cache after."""
+    """Solve common requests on the GPU; return the number of cached kernel files afterwards."""
     from nearfar.system.devices import compiler, runtime
 
     here = runtime.available()

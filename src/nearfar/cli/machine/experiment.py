@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--per-method",
         type=at_least_zero,
         metavar="SECONDS",
-        help="start no further solve of a graph with a method that has taken this long in total",
+        help="maximum total time per graph and method, after which no further solve starts",
     )
     parser.add_argument(
         "--workers",
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     emit(args, outcome.results, lines[:-1], summary=True)
     note(
         args,
-        f"{outcome.measured} tasks measured, {outcome.kept} kept from before; "
+        f"{outcome.measured} tasks measured, {outcome.kept} kept from an earlier run; "
         f"results in {args.output}",
     )
     for remark in outcome.results["remarks"]:

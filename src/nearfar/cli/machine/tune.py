@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=device_name,
         choices=["auto", "cpu", "cuda"],
         default="auto",
-        help="without a graph: devices to measure (default: auto, all of this machine)",
+        help="without a graph: device to measure (default: auto, every device of this machine)",
     )
     parser.add_argument(
         "--show", action="store_true", help="print this machine's measurements, measure nothing"
@@ -61,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--rounds", type=at_least_one, default=5, metavar="N", help="samples per shape"
     )
     parser.add_argument(
-        "--no-store", dest="store", action="store_false", help="measure, but keep nothing"
+        "--no-store", dest="store", action="store_false", help="measure without storing the results"
     )
 
 
@@ -70,10 +70,10 @@ def run(args: argparse.Namespace) -> int:
     if args.graph is None:
         return _machine(args)
     if args.show or args.reset:
-        raise OptionError("--show and --reset are about this machine: leave the graph out")
+        raise OptionError("--show and --reset concern this machine: leave out the graph")
     from nearfar.cuda.tune import tune, usual
 
-    runtime.device()  # without one, say so before a large graph is read
+    runtime.device()  # fail without a GPU before reading a large graph
     graph, _ = read_graph(args)
     results = []
     for method in args.method or usual():
@@ -98,13 +98,13 @@ def _machine(args: argparse.Namespace) -> int:
     path = choose_machine.profile_path()
     if args.reset:
         had = choose_machine.reset()
-        said = f"forgotten: {path}" if had else f"nothing was kept in {path}"
+        said = f"deleted: {path}" if had else f"no measurements are stored in {path}"
         emit(args, {"reset": had, "path": str(path)}, [said])
         return Exit.OK
     here = runtime.available()
     devices = [args.device] if args.device != "auto" else ["cpu", *["cuda"] * (here is True)]
     if "cuda" in devices:
-        runtime.device()  # without one, say so at once
+        runtime.device()  # fail without a GPU before measuring the CPU
     facts, lines = [], []
     for device in devices:
         known = choose_machine.machine(device)
@@ -115,7 +115,7 @@ def _machine(args: argparse.Namespace) -> int:
         facts.append({"name": name, **asdict(known)})
         lines += [*rows(_speeds(name, known)), ""]
     kept = args.store or args.show
-    lines = [*lines, f"kept in {path}"] if kept else lines[:-1]
+    lines = [*lines, f"stored in {path}"] if kept else lines[:-1]
     emit(args, {"path": str(path) if kept else None, "machines": facts}, lines)
     return Exit.OK
 
@@ -127,7 +127,7 @@ def _speeds(name: str, known: Machine) -> list[tuple[str, object]]:
     ]
     if known.transfer:
         pairs.append(("transfer", f"{known.transfer / 1e9:.1f} GB/s"))
-        pairs.append(("a call", duration(known.launch)))
+        pairs.append(("kernel launch", duration(known.launch)))
     if known.gain:
         pairs.append(("two workers", f"{known.gain:.2f} times one"))
     pairs += [(f"  {v}", f"{times:.2f} x the model") for v, times in sorted(known.factors.items())]

@@ -38,18 +38,38 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--gap", type=at_least_zero, default=1e-5, metavar="X", help="relative gap to stop at"
     )
-    add_flags(parser, assign, ["iterations"], help={"iterations": "at most (default: 1000)"})
-    parser.add_argument(
-        "--length-factor", type=at_least_zero, default=0.0, metavar="X", help="time per length"
+    add_flags(
+        parser,
+        assign,
+        ["iterations"],
+        help={"iterations": "maximum number of iterations (default: 1000)"},
     )
     parser.add_argument(
-        "--toll-factor", type=at_least_zero, default=0.0, metavar="X", help="time per toll"
+        "--length-factor",
+        type=at_least_zero,
+        default=0.0,
+        metavar="X",
+        help="weight of the length, in time per unit of length",
     )
-    parser.add_argument("--start", metavar="FILE", help="TNTP flow file to begin with")
-    parser.add_argument("--history", action="store_true", help="gap of every iteration instead")
+    parser.add_argument(
+        "--toll-factor",
+        type=at_least_zero,
+        default=0.0,
+        metavar="X",
+        help="weight of the toll, in time per unit of toll",
+    )
+    parser.add_argument("--start", metavar="FILE", help="TNTP flow file to start from")
+    parser.add_argument(
+        "--history",
+        action="store_true",
+        help="print the gap of every iteration instead of the flows",
+    )
     add_flags(parser, assign, ["device", "threads"])
     parser.add_argument(
-        "--top", type=at_least_one, metavar="N", help="only the N largest flows, largest first"
+        "--top",
+        type=at_least_one,
+        metavar="N",
+        help="print only the N largest flows, largest first",
     )
 
 

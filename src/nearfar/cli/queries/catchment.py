@@ -34,8 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_graph(parser)
     add_tables(parser, accessibility)
     texts = {
-        "supply": "of the destinations (default: each counts 1)",
-        "demand": "of the origins: two-step catchments",
+        "supply": "column of the destinations with their supply (default: 1 each)",
+        "demand": "column of the origins with their demand, for two-step catchments",
         "limit": "targets beyond this distance do not count",
     }
     add_flags(parser, accessibility, [*texts, "decay"], help=texts)

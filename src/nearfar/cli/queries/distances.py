@@ -3,7 +3,7 @@
 Every vertex is a source unless some are named. With -o rows are written block by block, and the
 same command resumes after an interruption; --reduce prints a number (or a few) per row; --pair and
 --pairs print the distance of single pairs. Unreached vertices are inf (null with --json); in a file
-of integers they are the greatest number of the dtype. nearest:K is padded with "-" (null).
+of integers they are the largest value of the dtype. nearest:K is padded with "-" (null).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ nearfar distances graph.gr --reduce mean --explain
 nearfar distances graph.nfg --cluster tcp://10.0.0.1:8786 -o rows.zarr"""
 
 _ENDS = ("source", "target")
-# : Arguments that may be combined with pairs.
+#: Arguments that may be combined with pairs.
 _WITH_PAIRS = ("method", "device", "devices", "threads", "limit", "option", "memory")
 _MOST_PRINTED = 1_000_000  # numbers on the terminal without an explicit --source
 
@@ -69,19 +69,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         *("-o", "--output"), dest="out", metavar="FILE", help=".npy, .zarr or .parquet, resumable"
     )
-    parser.add_argument("--out", dest="out", help=argparse.SUPPRESS)  # of 0.1
+    parser.add_argument("--out", dest="out", help=argparse.SUPPRESS)  # name in version 0.1
     parser.add_argument(
         "--predecessors-output",
         metavar="FILE",
         help="also write predecessors, as indices, -1 for none; .npy. "
-        "Both matrices are held in memory, and -o is .npy then",
+        "Both matrices are held in memory, and -o must end in .npy",
     )
     parser.add_argument(
         "--explain", action="store_true", help="print the ranking of methods instead of solving"
     )
     add_solver(parser, distances)
     memory = (
-        "memory of the run besides the graph's own file, such as 500M or 4G "
+        "memory limit of the run, without the graph's own file, such as 500M or 4G "
         "(default: all that is free)"
     )
     add_flags(parser, distances, ["memory"], help={"memory": memory})
@@ -151,8 +151,8 @@ def kept_text(path: str | None) -> str:
         return ""
     done, all_of_them = kept
     return (
-        f"{done:,} of {all_of_them:,} blocks are kept in {path}; the same command goes on from "
-        f"there (or remove {path} and {path}.manifest.json)"
+        f"{done:,} of {all_of_them:,} blocks are kept in {path}; the same command resumes the run "
+        f"(to restart, remove {path} and {path}.manifest.json)"
     )
 
 
@@ -192,7 +192,7 @@ def plain_values(found: Any, graph: Graph) -> list[Any]:
 
 
 def _on_cluster(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) -> Any:
-    """Return distances by the workers of a cluster, which open nearfar's own files themselves."""
+    """Return distances computed by the workers of a cluster, which open .nfg and .nfp files."""
     from nearfar.scale import distances
 
     own = args.graph.endswith((".nfg", ".nfp")) and args.format is None and not args.read_option

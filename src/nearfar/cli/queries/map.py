@@ -58,7 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="limits of the areas in .geojson and .gpkg files, in units of the weights",
     )
     parser.add_argument(
-        "--polygons", action="store_true", help="areas instead of lines in them; needs shapely"
+        "--polygons",
+        action="store_true",
+        help="write areas instead of the lines in them; needs shapely",
     )
     parser.add_argument(
         "--more",

@@ -37,7 +37,7 @@ class Kind(NamedTuple):
     summary: str  # one-line description
     example: str  # further arguments of a call
     show: Callable[[argparse.Namespace, Graph, Any, dict[str, Any]], None]  # result of the function
-    own: tuple[str, ...] = ()  # flags that concern only the command
+    own: tuple[str, ...] = ()  # flags without a parameter of the function
 
 
 # ---- output --------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def _print(
     columns: dict[str, Callable[[NDArray[np.int64]], Any]],
     more: dict[str, Any] | None = None,
 ) -> None:
-    """Print a line per entry with its names and value: all in order, or the largest first."""
+    """Print a line per entry with its names and value: all in order, or the largest ones first."""
     top = args.top
     places = np.arange(len(values)) if top is None else np.argsort(-values, kind="stable")[:top]
     named = {name: np.asarray(names(places)).tolist() for name, names in columns.items()}
@@ -180,7 +180,7 @@ KINDS: dict[str, Kind] = {
         "distance of each vertex to the vertex farthest from it", "--top 10", _vertices, ("top",)
     ),
     "edge_loads": Kind(
-        "what each edge carries when demand takes shortest paths",
+        "load of each edge when demand takes shortest paths",
         *("--demand trips.csv --top 10", _loads, ("demand", "closed", "top")),
     ),
     "efficiency": Kind("mean of 1 / distance of all pairs of vertices", "", _of_the_graph),
@@ -202,18 +202,18 @@ KINDS: dict[str, Kind] = {
 
 # ---- input ---------------------------------------------------------------------------------------
 
-# : Flags that no signature has: files, and options of printing.
+#: Flags without a parameter: files, and options of printing.
 _OWN: dict[str, tuple[str, dict[str, Any]]] = {
     "top": (
         "--top",
-        {"type": at_least_one, "metavar": "N", "help": "only the N largest values, largest first"},
+        {"type": at_least_one, "metavar": "N", "help": "print only the N largest, largest first"},
     ),
     "most": (
         "--most",
         {"type": at_least_one, "default": 100, "metavar": "N"}
         | {"help": "paths to print (default: 100)"},
     ),
-    "log2": ("--log2", {"action": "store_true", "help": "logarithms to base 2, of any size"}),
+    "log2": ("--log2", {"action": "store_true", "help": "print base-2 logarithms, of any size"}),
     "values": (
         "--values",
         {"required": True, "metavar": "FILE"}
@@ -221,9 +221,12 @@ _OWN: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "column": (
         "--column",
-        {"nargs": "+", "default": ["value"], "metavar": "NAME", "help": "which (default: value)"},
+        {"nargs": "+", "default": ["value"], "metavar": "NAME", "help": "columns (default: value)"},
     ),
-    "limit": ("--limit", {"type": number, "required": True, "metavar": "D", "help": "up to here"}),
+    "limit": (
+        "--limit",
+        {"type": number, "required": True, "metavar": "D", "help": "greatest distance"},
+    ),
     "aggregate": (
         "--aggregate",
         {"nargs": "+", "default": ["sum"], "metavar": "KIND"}
@@ -237,7 +240,7 @@ _OWN: dict[str, tuple[str, dict[str, Any]]] = {
     "closed": (
         "--closed",
         {"nargs": "+", "metavar": "VERTEX"}
-        | {"help": "paths do not pass through these; zones: those that a TNTP file closes"},
+        | {"help": "vertices that no path passes through; zones: those that a TNTP file closes"},
     ),
     "demand": (
         "--demand",
@@ -253,12 +256,12 @@ _OWN: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }  # fmt: skip
 _HELP = {
-    "edges": "of edges instead of vertices",
-    "normalized": "numbers of paths, not divided by the pairs",
-    "endpoints": "a path counts for its ends too",
+    "edges": "measure edges instead of vertices",
+    "normalized": "do not divide by the number of pairs",
+    "endpoints": "count the ends of each path as well",
     "samples": "estimate from K random sources",
-    "outward": "distances from the vertex, not to it",
-    "wf_improved": "without the share of the graph that is reached as a factor",
+    "outward": "use distances from the vertex, not to it",
+    "wf_improved": "do not multiply by the share of the graph that is reached",
 }
 
 
@@ -344,7 +347,7 @@ def _closed(args: argparse.Namespace, graph: Graph) -> Any:
 
 
 def demand_of(args: argparse.Namespace, graph: Graph) -> Any:
-    """Return sources, targets and amounts from the file of the command's demand."""
+    """Return sources, targets and amounts from the file that --demand names."""
     if ".tntp" in Path(args.demand).suffixes:
         from nearfar.formats import read_trips
 

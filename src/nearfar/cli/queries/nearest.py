@@ -33,10 +33,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_graph(parser)
     add_flags(
-        parser, nearest, ["sources"], help={"sources": "the places; paths lead away from them"}
+        parser,
+        nearest,
+        ["sources"],
+        help={"sources": "the places, from which distances are measured"},
     )
     parser.add_argument(
-        "-k", type=at_least_one, default=1, metavar="K", help="how many (default: 1)"
+        "-k",
+        type=at_least_one,
+        default=1,
+        metavar="K",
+        help="number of places per vertex (default: 1)",
     )
     parser.add_argument("--vertex", nargs="+", metavar="VERTEX", help="print only these vertices")
     add_flags(parser, nearest, ["limit"])

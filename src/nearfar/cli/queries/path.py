@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     source, target = call.pop("source"), call.pop("target")
     load_methods()
     if graph.forbidden_turns and not args.turns:
-        note(args, f"not obeyed without --turns: {len(graph.forbidden_turns):,} forbidden turns")
+        note(args, f"{len(graph.forbidden_turns):,} forbidden turns are ignored without --turns")
     began = time.perf_counter()
     if (
         isinstance(searched, (Prepared, PreparedTurns))

@@ -60,6 +60,6 @@ def run(args: argparse.Namespace) -> int:
     emit(args, facts, lines)
     shortest, longest = (distance_text(found[at][1], unit) for at in (0, -1))
     count = f"{len(found)} path{'s' * (len(found) > 1)}"
-    all_of_them = "" if len(found) == args.k else f": there are no more than {len(found)}"
+    all_of_them = "" if len(found) == args.k else f": there are only {len(found)}"
     note(args, f"{count}, {shortest} to {longest}, {duration(seconds)}{all_of_them}")
     return Exit.OK

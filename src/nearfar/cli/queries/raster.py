@@ -39,9 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     parser.add_argument("cost", metavar="COST", help=".tif, .npy or .map; - for 1 everywhere")
     parser.add_argument(
-        "--from", dest="sources", nargs="+", metavar="CELL", required=True, help="where to start"
+        "--from", dest="sources", nargs="+", metavar="CELL", required=True, help="sources"
     )
-    parser.add_argument("--to", nargs="+", metavar="CELL", help="where --paths and --plot lead")
+    parser.add_argument("--to", nargs="+", metavar="CELL", help="targets of --paths and --plot")
     parser.add_argument("-o", "--output", metavar="FILE", help="the surface, as .tif or .npy")
     parser.add_argument(
         "--allocation",
@@ -49,9 +49,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="nearest source of each cell, numbered from 0; .tif, .npy",
     )
     parser.add_argument("--paths", metavar="FILE", help="routes as GeoJSON; needs --to")
-    parser.add_argument("--plot", metavar="IMAGE", help="a picture; .png, .svg or .pdf")
+    parser.add_argument(
+        "--plot", metavar="IMAGE", help="picture of the surface; .png, .svg or .pdf"
+    )
     parser.add_argument("--title", default="", help="heading of the picture")
-    parser.add_argument("--elevation", metavar="FILE", help="an elevation model: slopes cost more")
+    parser.add_argument(
+        "--elevation", metavar="FILE", help="elevation model, which makes slopes cost more"
+    )
     parser.add_argument(
         "--connectivity", type=at_least_one, metavar="N", help="4, 8, 16; 6, 18, 26 in a volume"
     )
@@ -61,9 +65,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cell-size", type=number, nargs="+", metavar="L", help="length of a cell, along each axis"
     )
-    parser.add_argument("--no-data", type=number, metavar="X", help="a cost that marks barriers")
+    parser.add_argument("--no-data", type=number, metavar="X", help="cost that marks barriers")
     parser.add_argument(
-        "--negative", choices=("error", "barrier"), default="error", help="of negative costs"
+        "--negative",
+        choices=("error", "barrier"),
+        default="error",
+        help="treatment of negative costs (default: error)",
     )
     parser.add_argument(
         "--limit", type=number, metavar="D", help="leave cells of greater cost unreached"
@@ -72,7 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--device",
         choices=("auto", "cpu", "cuda"),
         default="auto",
-        help="where to run (default: auto, the CPU)",
+        help="device to run on (default: auto, the CPU)",
     )
     parser.add_argument(
         "--memory",
@@ -202,7 +209,7 @@ def _cells(raster: Raster, given: list[str]) -> list[tuple[int, ...]]:
             cells.append(tuple(int(part) for part in word.split(",")))
         except ValueError:
             raise OptionError(
-                f"{quoted(word)} is no cell: give ROW,COLUMN or a .geojson file of points"
+                f"{quoted(word)} is not a cell: give ROW,COLUMN or a .geojson file of points"
             ) from None
     return cells
 
@@ -213,7 +220,7 @@ def _points(path: str) -> list[tuple[float, float]]:
         with open(path, encoding="utf-8") as file:
             tree = json.load(file)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise GraphFormatError(f"is no JSON: {error}", path) from None
+        raise GraphFormatError(f"is not JSON: {error}", path) from None
     found: list[tuple[float, float]] = []
     waiting = [tree]
     while waiting:
@@ -238,7 +245,7 @@ def _points(path: str) -> list[tuple[float, float]]:
 def _write_routes(
     surface: Surface, ends: list[tuple[int, ...]], routes: Any, lengths: Any, path: str
 ) -> None:
-    """Write routes as lines; an unreached target has no geometry."""
+    """Write routes as GeoJSON lines; the route to an unreached target has no geometry."""
     features = []
     for end, route, length in zip(ends, routes, lengths, strict=True):
         line = None

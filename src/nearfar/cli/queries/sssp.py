@@ -54,7 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "predecessors": "find predecessors too",
         },
     )
-    parser.add_argument("--targets", nargs="+", dest="targets", help=argparse.SUPPRESS)  # of 0.1
+    # name in version 0.1
+    parser.add_argument("--targets", nargs="+", dest="targets", help=argparse.SUPPRESS)
     parser.add_argument(
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
     )
@@ -143,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
 def kernels(graph: Graph, engine: str, call: dict[str, Any]) -> dict[str, Any]:
     """Run once more and return launches and device seconds of each kernel."""
     if not engine.endswith("@cuda"):
-        raise OptionError(f"--kernels: {engine} ran, which has no kernels: give --device cuda")
+        raise OptionError(f"--kernels: {engine} ran, which launches no kernels: give --device cuda")
     from nearfar.cuda.kernel_times import kernel_times
 
     with kernel_times() as times:
@@ -155,7 +156,7 @@ def kernels(graph: Graph, engine: str, call: dict[str, Any]) -> dict[str, Any]:
 
 
 def summary(paths: Paths) -> dict[str, Any]:
-    """Summarise an answer as plain data."""
+    """Return a summary of an answer as plain data."""
     graph = paths.graph
     farthest = paths.farthest
     return {

@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _rows(labels: Any, found: Any) -> list[list[Any]]:
-    """Return lines of the table with their names, empty for pairs without a path."""
+    """Return the lines of the table with their names, with empty cells for pairs without a path."""
     return [
         [name, *(_cell(value, "") for value in row)]
         for name, row in zip(labels.tolist(), found.tolist(), strict=True)

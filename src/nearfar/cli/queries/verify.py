@@ -34,9 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "answer", metavar="ANSWER", help="table: .csv, .csv.gz, .parquet, .npz or .json"
     )
-    parser.add_argument(
-        "--source", metavar="V", help="the source, where the table does not identify it"
-    )
+    parser.add_argument("--source", metavar="V", help="source, if the table does not identify it")
     parser.add_argument(
         "--limit", type=number, metavar="D", help="the limit of the run (CSV does not carry it)"
     )

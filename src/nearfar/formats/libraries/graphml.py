@@ -87,7 +87,9 @@ def write(graph: Graph, sink: Sink, *, weight: str = "weight") -> None:
     texts = [str(name) for name in found]
     if len(set(texts)) < len(texts):
         twice = next(text for at, text in enumerate(texts) if text in texts[:at])
-        raise sink.fail(f"two vertices would be called {quoted(twice)}: names are texts here")
+        raise sink.fail(
+            f"two vertices would be called {quoted(twice)}: GraphML stores names as text"
+        )
     kept = {
         key: value
         for key, value in found.graph.items()

@@ -37,7 +37,7 @@ def read(source: Source) -> Graph:
 
 
 def _asymmetric(source: Source, found: dict[str, Any]) -> Exception:
-    """Find the first edge that the line of its other end lacks."""
+    """Return an error for the first edge that is missing from the line of one of its ends."""
     rows = np.repeat(np.arange(len(found["indptr"]) - 1), np.diff(found["indptr"]))
     columns = found["indices"].astype(np.int64)
     weights: NDArray[Any] = found["weights"] if found["weights"] is not None else np.ones(len(rows))
@@ -48,7 +48,7 @@ def _asymmetric(source: Source, found: dict[str, Any]) -> Exception:
     at = int(np.argmax(wrong))
     here, there = (rows[forth[at]], columns[forth[at]]), (columns[back[at]], rows[back[at]])
     u, v = (int(end) + 1 for end in min(here, there))
-    message = f"vertex {u} and vertex {v} do not list each other alike: edges are undirected"
+    message = f"the lines of vertices {u} and {v} disagree about their edge: edges are undirected"
     return source.fail(message, _line_of_vertex(source, found["header_line"], u))
 
 

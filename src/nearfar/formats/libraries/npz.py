@@ -64,7 +64,7 @@ def read(source: Source, *, directed: bool = True) -> Graph:
 
 
 def archive_arrays(source: Source) -> dict[str, NDArray[Any]]:
-    """Return the arrays of the archive, none larger than its bytes in the file permit.
+    """Return the arrays of the archive, after checking their sizes against the file.
 
     ``numpy.load`` allocates the size that the header of an array declares.
     """

@@ -36,7 +36,7 @@ _UNDIRECTED = re.compile(rb"^#\s*Undirected graph")
 _LINE = re.compile(rb"^\s*-?\d+(\s+|\s*[,;]\s*)-?\d+((\s+|\s*[,;]\s*)\S+)*\s*$")
 _WHOLE = re.compile(r"-?\d+$")
 _VERTEX_LIMIT = 1 << 24
-_NONE, _THIRD_IF_ANY = -1, -2  # columns of weights, as the parser has them
+_NONE, _THIRD_IF_ANY = -1, -2  # special values of the parser's weight column
 
 
 def looks_like_edges(head: bytes) -> bool:
@@ -146,7 +146,7 @@ def _weight_column(
     names: bool | None,
     header: bool | None,
 ) -> tuple[int, bool | None]:
-    """Return the parser's number of the weight column, and whether the first line is a header."""
+    """Return the index of the weight column, and whether the first line is a header."""
     if not isinstance(weight, str):
         return int(weight), header
     first = lines[0] if lines else []
@@ -225,7 +225,7 @@ def settle_ids(
     at_least: int | None,
     source: Source,
 ) -> tuple[tuple[NDArray[Any], NDArray[Any]], int | None, NDArray[np.int64] | None]:
-    """Decide between ids as vertices and ids as names; see the module's docstring."""
+    """Decide whether ids are vertex indices or names; see the module's docstring."""
     from nearfar import _cpu
 
     m = len(sources)

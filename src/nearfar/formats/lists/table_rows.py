@@ -14,9 +14,9 @@ from nearfar.formats.files import Source
 
 ARROW = (".arrow", ".feather", ".ipc")
 PARQUET = (".parquet", ".pq")
-# : Suffixes of text, and their separators.
+#: Suffixes of text, and their separators.
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_PIECE = 1 << 20  # bytes looked at in one go
+_PIECE = 1 << 20  # bytes per step of a scan
 
 
 def sniff(head: bytes) -> bool:
@@ -31,7 +31,7 @@ def is_text(source: Source) -> bool:
 
 
 class Rows:
-    """Rows of a file: all, or those that :meth:`keep` keeps.
+    """Rows of a file: all of them, or those selected by :meth:`keep`.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Rows:
 
     def __init__(self, source: Source) -> None:
         self.source, self.table = source, _load(source)
-        self._numbers: NDArray[np.int64] | None = None  # in the file; None while all are kept
+        self._numbers: NDArray[np.int64] | None = None  # row numbers in the file; None for all
 
     def keep(self, name: str, value: Any) -> None:
         """Keep the rows with a value in a column."""
@@ -110,7 +110,7 @@ def _parse(source: Source, buffer: Any, text: Sequence[str]) -> Any:
     convert = csv.ConvertOptions(
         column_types=dict.fromkeys(text, pyarrow.string()),
         include_columns=list(text),
-        null_values=[""],  # NA may be a name, and nan is a number with a message of its own
+        null_values=[""],  # NA may be a name, and nan is refused later
         strings_can_be_null=True,
     )
 
@@ -122,7 +122,7 @@ def _parse(source: Source, buffer: Any, text: Sequence[str]) -> Any:
         return table(use_threads=True)
     except pyarrow.ArrowInvalid:
         try:
-            return table(use_threads=False)  # which numbers the rows in its errors
+            return table(use_threads=False)  # one thread numbers rows in errors
         except pyarrow.ArrowInvalid as error:
             wrong = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
             if wrong is None:

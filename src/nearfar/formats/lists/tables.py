@@ -43,7 +43,7 @@ _TARGETS = (
     "tonodeid",
     "target_id",
 )
-# : Key of the number of the first vertex, if that is not 0.
+#: Key of the number of the first vertex, if that is not 0.
 _FIRST = b"nearfar.first_vertex"
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*$")
 
@@ -293,7 +293,7 @@ def write(graph: Graph, sink: Sink) -> None:
     suffix = split_suffix(sink.path)[0]
     kind = suffix if suffix in TEXT or suffix in ARROW else ".parquet"
     if kind in TEXT and graph.vertex_names is not None and "" in graph.vertex_names:
-        raise sink.fail("text holds no vertex without a name: write .parquet")
+        raise sink.fail("text cannot represent vertices without names: write .parquet")
     graph._check_distinct_names("a table of edges")
     import_extra("pyarrow", "tables", "writing tables")
     with library_errors(sink.path, "table", writing=True):

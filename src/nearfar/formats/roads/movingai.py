@@ -47,7 +47,7 @@ def read(source: Source, *, diagonal: bool = True) -> Graph:
 
 
 class Scenarios(NamedTuple):
-    """Queries of a `.scen` file, with one entry each per array."""
+    """Queries of a `.scen` file; every array has one entry per query."""
 
     # start, goal: shape (k, 2); x (column) and y (row) of the cells
     start: NDArray[np.int64]

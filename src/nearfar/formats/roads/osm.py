@@ -9,7 +9,7 @@ Turn restrictions between its edges are in :attr:`nearfar.Graph.forbidden_turns`
 reasons of those left out are in ``attributes["restrictions_left_out"]``.
 
 Data © OpenStreetMap contributors, under the Open Database Licence: maps and results made from it
-must say so. The text is in ``attributes["attribution"]``.
+must be attributed. The notice is in ``attributes["attribution"]``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def read(
     with library_errors(source.path, "OpenStreetMap"):
         ways.collect(source)
     if not ways.refs:
-        raise source.fail(f"it holds no way for mode {quoted(mode)}")
+        raise source.fail(f"it contains no way for mode {quoted(mode)}")
     names, xy, sources, targets, values = ways.edges(weight)
     graph: Graph = Graph.from_edges(sources, targets, values, n_vertices=len(names))
     keep: Any = slice(None)
@@ -93,7 +93,7 @@ def read(
 
 
 class _Ways:
-    """Usable ways as flat arrays, from one pass over the file: 24 bytes per point."""
+    """Usable ways in flat arrays, collected in one pass over the file; 24 bytes per point."""
 
     def __init__(self, mode: Literal["drive", "cycle", "walk"], country: str | None) -> None:
         self.mode, self.country = mode, country
@@ -108,7 +108,7 @@ class _Ways:
         osmium = import_extra("osmium", "osm", "reading OpenStreetMap files")
         binary = source.suffix == ".pbf" or b"OSMHeader" in source.head[:64]
         kind = "pbf" if binary else "osm"
-        if source.mapped:  # read as it goes
+        if source.mapped:  # osmium reads the file piece by piece
             file = osmium.io.File(str(source.path), kind)
         else:
             file = osmium.io.FileBuffer(source.data.tobytes(), kind)

@@ -134,7 +134,7 @@ def directions(tags: Tags, mode: Mode) -> tuple[bool, bool]:
 
 
 def restricts(tags: Tags, mode: Mode) -> Literal["no", "only", "at times", "unclear"] | None:
-    """Return the effect of a restriction: a turn is forbidden, or the only one; None: neither."""
+    """Return whether a restriction forbids its turn or makes it the only one; None for neither."""
     keys = RESTRICTIONS[mode]
     value = next((tags[key] for key in keys if key in tags), None)
     if not keys or _EXCEPTED[mode] & set(re.split(r"\s*;\s*", tags.get("except", ""))):

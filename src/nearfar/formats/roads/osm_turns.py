@@ -15,7 +15,7 @@ from nearfar.formats.roads.osm_tags import restricts
 
 
 class Restrictions:
-    """Restrictions of an extract for a mode, collected first and then matched with the ways."""
+    """Restrictions of an extract for a mode: collected first, then matched with the ways."""
 
     def __init__(self, mode: Literal["drive", "cycle", "walk"]) -> None:
         self.mode = mode

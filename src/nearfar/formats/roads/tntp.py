@@ -27,7 +27,7 @@ from nearfar.graph.graph import Graph
 if TYPE_CHECKING:
     from nearfar.graph.turns import TurnGraph
 
-# : Columns of a link's line after its two ends.
+#: Columns of a link's line after its two ends.
 COLUMNS = (*("capacity", "length", "free_flow_time", "b", "power", "speed", "toll", "link_type"),)
 _KEY = re.compile(r"\s*<([^>]+)>\s*(.*?)\s*$")
 
@@ -78,7 +78,7 @@ def read(
     if first > 1 and not through_zones:
         raise source.fail(
             f"no path may pass through zones 1 to {first - 1} (FIRST THRU NODE {first}), which a "
-            "plain graph cannot say: use nearfar.formats.read_traffic, or "
+            "plain graph cannot represent: use nearfar.formats.read_traffic, or "
             f"{keyword('through_zones', True)} to "
             "let them pass"
         )

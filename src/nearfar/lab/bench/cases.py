@@ -46,7 +46,7 @@ def case(label: str, identity: str, *, threads: int = 1, **options: Any) -> Case
 def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
     """Return the distances of the CPU engine for each source, each proven by its certificate.
 
-    One worker per source, sources in parallel, so that none waits for another on busy cores.
+    Sources are solved in parallel, one worker each, so that none waits for another on busy cores.
     O(n + m) per proof.
     """
 
@@ -57,7 +57,8 @@ def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
         return distances
 
     distinct = list(dict.fromkeys(sources))
-    found = {source: prove(source) for source in distinct[:1]}  # makes what the others share
+    # builds the cached data that the others share
+    found = {source: prove(source) for source in distinct[:1]}
     with ThreadPoolExecutor(default_threads()) as pool:
         return found | dict(zip(distinct[1:], pool.map(prove, distinct[1:]), strict=True))
 
@@ -65,8 +66,8 @@ def proven(graph: Graph, sources: Iterable[int]) -> dict[int, NDArray[Any]]:
 def time_once(one: Case, graph: Graph, source: int) -> tuple[float, Any]:
     """Return the seconds of one solve and its answer.
 
-    On CUDA by events, so that host steps and waits between launches count and the graph is on the
-    device already; on the CPU by the wall clock.
+    On CUDA the time is measured by events, which include host steps and waits between launches; the
+    graph is on the device already. On the CPU it is measured by the wall clock.
     """
     workspace = Workspace(threads=one.threads)
     if one.variant.device == "cuda":
@@ -100,16 +101,16 @@ class _Truth:
         self.device: dict[int, Any] = {}
 
     def wrong(self, answer: Any, source: int) -> int:
-        """Return vertices whose distance is not the proven one, bit for bit."""
+        """Return the vertices whose distance differs in any bit from the proven one."""
         if isinstance(answer.distances, np.ndarray):
             return int(np.count_nonzero(answer.distances != self.host[source]))
         if source not in self.device:
-            self.device = {source: runtime.upload(self.host[source])}  # one at a time is enough
+            self.device = {source: runtime.upload(self.host[source])}  # only one source at a time
         return int((answer.distances != self.device[source]).sum())
 
 
 def _compile(one: Case, graph: Graph) -> None:
-    """Solve a graph of one edge, so that no solve of a large one is the first with its kernels."""
+    """Solve a graph of one edge, so that kernels are compiled before a large graph is solved."""
     seen = one.variant.id, graph.weight_dtype.name if graph.is_weighted else ""
     if one.variant.device != "cuda" or seen in _SEEN:
         return
@@ -126,12 +127,12 @@ class _Timing:
 
     def __init__(self, graph: Graph, truth: dict[int, NDArray[Any]]) -> None:
         self.graph = graph
-        self.found: dict[str, dict[str, Any]] = {}  # by label
+        self.found: dict[str, dict[str, Any]] = {}  # results by label
         self.spent: dict[str, float] = {}  # timed seconds by label
         self._truth = _Truth(truth)
 
     def solve(self, one: Case, source: int) -> float:
-        """Return the seconds of one solve, which is checked."""
+        """Solve once, check the answer, and return the seconds."""
         seconds, answer = time_once(one, self.graph, source)
         entry = self.found[one.label]
         wrong = self._truth.wrong(answer, source)
@@ -142,7 +143,7 @@ class _Timing:
         return seconds
 
     def warm_up(self, one: Case, source: int, patience: float) -> bool:
-        """Solve once; return whether that was short enough to repeat. If not, it is the sample."""
+        """Solve once; return whether that was short enough to repeat, else store the sample."""
         entry = self.found[one.label] = {
             "id": one.variant.id,
             "options": asdict(one.options),
@@ -185,7 +186,7 @@ def time_cases(
 ) -> dict[str, Any]:
     """Time cases on a graph in alternation, and check every answer.
 
-    Another case begins each time, so that none always follows the same one.
+    Each round starts with another case, so that no case always follows the same one.
     """
     truth = proven(graph, sources) if truth is None else truth
     timing = _Timing(graph, truth)

@@ -1,4 +1,4 @@
-"""Environment that measured numbers depend on."""
+"""Description of the environment that measurements depend on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nearfar.system.threads import default_threads
 
 
 def _git(*arguments: str) -> str:
-    """Return the output of git in the checkout this file belongs to; empty outside of one."""
+    """Return the output of git in the checkout of this file; empty outside a checkout."""
     if not (ROOT / ".git").exists():
         return ""
     try:

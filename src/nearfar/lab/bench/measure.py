@@ -19,7 +19,7 @@ from nearfar.lab.bench.peers.base import Peer
 from nearfar.lab.bench.peers.nearfar import Nearfar
 from nearfar.lab.bench.result import Result, Run, Sample
 
-#: A sample repeats short solves until it lasts about this long (seconds), and divides.
+#: Minimum seconds of a sample: short solves are repeated, and the time is divided.
 _SHORTEST = 0.02
 _MOST_CALLS = 200
 
@@ -118,7 +118,7 @@ def measure(
 
 
 def _reference(graph: Graph, source: int) -> NDArray[np.float64]:
-    """Return distances that pass the proof, with which every contender is compared."""
+    """Return proven distances, with which every contender is compared."""
     own = Nearfar()
     own.prepare(graph)
     paths = own.solve(source)
@@ -161,12 +161,12 @@ def _warm_up(
             _check(entry, answer, truth[source], graph)
             del answer
             if seconds > patience:
-                result.skipped = f"one solve took {seconds:.1f} s, the patience is {patience:g} s"
+                result.skipped = f"one solve took {seconds:.1f} s, the limit is {patience:g} s"
                 return entry
             slowest = max(slowest, seconds)
         if len(sources) == 1:
             slowest, _ = _once(peer, sources[0], 1)
-        if peer.reported_seconds is None:  # programs repeat by themselves
+        if peer.reported_seconds is None:  # programs repeat solves themselves
             entry.calls = min(max(math.ceil(_SHORTEST / max(slowest, 1e-9)), 1), _MOST_CALLS)
     except (RuntimeError, ValueError, MemoryError, OSError, ImportError) as error:
         if isinstance(peer, Nearfar) and not isinstance(error, SolverError):

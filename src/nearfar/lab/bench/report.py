@@ -33,7 +33,7 @@ def document(
 def write_json(path: Path, data: dict[str, Any]) -> None:
     """Write readable JSON; lists of numbers, such as a sample, take one line each.
 
-    The folder is made where it is missing.
+    A missing folder is created.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, indent=1, allow_nan=False)
@@ -148,7 +148,7 @@ def markdown(runs: Sequence[Run], environment: dict[str, Any], base: str = "scip
 
 
 def how(runs: Sequence[Run], environment: dict[str, Any]) -> str:
-    """Return one paragraph on how the numbers came about."""
+    """Return one paragraph on the method of measurement."""
     versions = {
         result.name: result.version for run in runs for result in run.results if result.samples
     }

@@ -32,14 +32,15 @@ class Result:
     name: str
     version: str
     threads: int
-    engine: str = ""  # for this library: the variant that ran
-    prepare_seconds: float = math.nan  # building its own graph object, once, not part of any sample
-    first_seconds: float = math.nan  # the first solve of all, with whatever it initialises
-    samples: list[Sample] = field(default_factory=list)  # empty when it was left out
+    engine: str = ""  # variant that ran, for this library
+    # seconds for building the contender's graph object, once; not part of any sample
+    prepare_seconds: float = math.nan
+    first_seconds: float = math.nan  # first solve, including all initialisation
+    samples: list[Sample] = field(default_factory=list)  # empty if the contender was left out
     # `equal` (bit for bit), `close` (floats within tolerance), `wrong`, or `not shown` by programs
     # that keep their distances
     answer: str = ""
-    skipped: str = ""  # why it was left out; empty when it was measured
+    skipped: str = ""  # reason why the contender was left out; empty if it was measured
 
     @property
     def seconds(self) -> list[float]:
@@ -58,7 +59,7 @@ class Result:
 
     @property
     def spread(self) -> float:
-        """Distance of the quartiles over the median: 0 when all samples agree."""
+        """Interquartile range over the median: 0 if all samples agree."""
         if len(self.samples) < 2:
             return math.nan
         low, _, high = statistics.quantiles(self.seconds, n=4, method="inclusive")
@@ -89,7 +90,7 @@ class Result:
 
 @dataclass(slots=True)
 class Run:
-    """All contenders on one graph."""
+    """Results of all contenders on one graph."""
 
     graph: str
     summary: str

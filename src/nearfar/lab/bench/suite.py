@@ -35,7 +35,7 @@ class SuiteGraph:
     # `make(shrink)` gives the graph with about `1 / shrink` of the vertices; real graphs have one
     # size
     make: Callable[[int], Graph]
-    file: str | None = None  # path below the data folder that it cannot do without
+    file: str | None = None  # required file, relative to the data folder
     source: int | None = None  # a fixed source, if the literature has one
 
     def available(self) -> bool | str:
@@ -124,7 +124,7 @@ def _new_york(shrink: int) -> Graph:
     from nearfar.formats import read
 
     named = read(data_file(_NEW_YORK))
-    # The file counts from 1; drop the names so that every contender speaks of the same indices.
+    # The file counts from 1; names are dropped so that all contenders use the same indices.
     return Graph(named.indptr, named.indices, named.weights, attributes={"source": "USA-road-d.NY"})
 
 
@@ -173,9 +173,9 @@ def _reach(bare: Graph, source: int) -> int:
 def draw_sources(graph: Graph, count: int = 3, fixed: int | None = None) -> list[int]:
     """Return the sources that reach most of the graph, the same on every machine.
 
-    Vertices are drawn in an order that only the seed decides, and taken when they reach at least
-    half of the vertices that have an edge. When 64 draws, or four for each that is wanted, do not
-    give enough, the farthest-reaching ones fill up. O(n + m) a draw.
+    Vertices are drawn in an order that depends only on the seed, and accepted if they reach at
+    least half of the vertices that have an edge. If 64 draws, or four per wanted source, do not
+    give enough, the drawn vertices that reach most are added. O(n + m) per draw.
     """
     if fixed is not None:
         return [graph.index_of(fixed, "source")]

@@ -32,11 +32,11 @@ docs/reproduction. The command line, the tests and the docs find both.
 - ``tasks(settings)`` lists the measurements with stable keys; ``make`` makes the graph of a task,
   possibly in another process; ``run`` measures on it and returns plain data; ``tables`` and
   ``figures`` use the finished tasks. All scales, including ``tiny`` for tests, use the same code.
-- Time with :func:`nearfar.lab.bench.cases.time_cases`: it warms up, lets methods take turns,
+- Time with :func:`nearfar.lab.bench.cases.time_cases`: it warms up, alternates methods,
   keeps all samples, compares every answer with a proven one outside the timed region, and takes
   counters in a separate run. A ``result`` with ``cases: {label: {"wrong_runs": ...,
   "unsafe": ...}}`` anywhere inside makes the command fail when a safe method was wrong.
-- TEPS are the edges that Dijkstra touches, over the time: ``edges_of_dijkstra`` of a result.
+- TEPS are the edges that Dijkstra touches, divided by the time: ``edges_of_dijkstra`` of a result.
 """
 
 from __future__ import annotations
@@ -138,13 +138,13 @@ def run(
     scale : {"small", "paper", "beyond"}
         ``small`` takes minutes on two cores; ``paper`` has the paper's sizes.
     device : {"auto", "cpu", "cuda"}
-        ``cuda`` measures the GPU's methods as well as the CPU's; tasks of the host, ``*-host``,
+        ``cuda`` measures the methods of both the GPU and the CPU; tasks of the host, ``*-host``,
         need no GPU.
     rounds, sources, graphs, seed : int or None
-        In place of the scale's: timed solves per source, sources per graph, graphs per size,
+        Overrides of the scale: timed solves per source, sources per graph, graphs per size,
         first seed.
     per_method : float or None
-        Seconds; a method whose solves of a graph took longer in total starts no other one.
+        Seconds; a method whose solves of a graph took longer in total starts no further solve.
     only : sequence of str
         Shell patterns of task keys, measured in this order; the others are left for later.
     budget : float or None
@@ -154,22 +154,22 @@ def run(
     workers : int
         Processes that make the graphs of the next tasks, and idle while a task is timed.
     overlap : bool
-        Whether these also run while a task is timed, each on its own core, with the task on the
-        others; for methods of a GPU.
+        Whether these processes also run while a task is timed, each on its own core, with the task
+        on the others; for methods of a GPU.
     progress : bool or None
         None shows a bar on a terminal; True reports elsewhere too; False is silent.
 
     Returns
     -------
     Outcome
-        With ``results``, and the names of wrong answers, which should be none.
+        Results, and the names of tasks with wrong answers, of which there should be none.
 
     Raises
     ------
     OptionError
-        For unknown names or values, or a folder that holds another run or is written to by one.
+        For unknown names or values, or a folder that holds another run or that a run writes to.
     VariantUnavailable
-        For ``device="cuda"`` without one, unless all tasks are those of the host.
+        For ``device="cuda"`` without a GPU, unless all tasks are those of the host.
     """
     from nearfar.lab.experiments.runner import execute
 

@@ -1,4 +1,4 @@
-"""Build inputs of tasks ahead in worker processes, so that the main process mostly measures.
+"""Build inputs of tasks ahead of time in worker processes, so that the main process measures.
 
 Generating a graph of a hundred million edges and proving its distances takes one core far longer
 than a GPU needs to solve it a hundred times. Workers therefore make the inputs of several tasks at
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Ahead:
-    """Inputs of an experiment's tasks, as many at a time as there are workers."""
+    """Inputs of an experiment's tasks, built by worker processes ahead of their use."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Ahead:
         self._overlap = overlap
         self._folder: Path | None = None
         self._pool: ProcessPoolExecutor | None = None
-        self._cores: set[int] = set()  # of this process before it left some to workers
+        self._cores: set[int] = set()  # cores of this process before some were given to workers
         self._waiting: dict[str, Future[bool]] = {}
 
     def __enter__(self) -> Self:
@@ -79,7 +79,7 @@ class Ahead:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def take(self, task: Task) -> Input | None:
-        """Return the input of a task; those of the tasks after it are made at the same time."""
+        """Return the input of a task; workers build those of later tasks at the same time."""
         if self._pool is None or self._folder is None:
             return self.experiment.make(task, self.settings)
         if self._overlap or task.key not in self._waiting:
@@ -96,7 +96,7 @@ class Ahead:
             there = self._waiting.pop(task.key).result()
         except BrokenProcessPool:
             raise OptionError(
-                f"a process that made graphs ahead ended before {task.key} was there, perhaps "
+                f"a process that builds graphs ended before {task.key} was finished, perhaps "
                 f"because memory ran out: give fewer workers than {self._workers}, and go on"
             ) from None
         return load(self._folder / task.key) if there else None
@@ -116,7 +116,7 @@ def shared_out(cores: Collection[int], workers: int) -> tuple[set[int], list[int
 def _keep_to(cores: Collection[int]) -> None:
     """Restrict all threads of this process to these cores."""
     for thread in os.listdir("/proc/self/task"):
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the thread may have ended
             os.sched_setaffinity(int(thread), cores)
 
 
@@ -128,7 +128,7 @@ def _keep_to_one_core(begun: Synchronized[int], cores: Sequence[int]) -> None:
 
 
 def _make(experiment: Experiment, task: Task, settings: Settings, place: Path) -> bool:
-    """Make an input in a worker and keep it; False where the task has none."""
+    """Build an input in a worker and write it; return False if the task has none."""
     made = experiment.make(task, settings)
     if made is not None:
         keep(made, place)
@@ -136,7 +136,7 @@ def _make(experiment: Experiment, task: Task, settings: Settings, place: Path) -
 
 
 def keep(made: Input, place: Path) -> None:
-    """Write an input to a folder of its own: graph, transpose if it has been made, truth."""
+    """Write an input to a folder of its own: graph, transpose if cached, proven distances."""
     from nearfar.formats import write
 
     place.mkdir()
@@ -150,7 +150,7 @@ def keep(made: Input, place: Path) -> None:
 
 
 def load(place: Path) -> Input:
-    """Read what :func:`keep` wrote, and delete it; arrays stay mapped while they are used."""
+    """Read an input written by :func:`keep` and delete it; arrays stay mapped while in use."""
     from nearfar.formats import read
 
     graph: Graph = read(place / "graph.nfg")

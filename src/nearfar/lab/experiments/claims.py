@@ -20,8 +20,8 @@ from nearfar.lab.experiments.render import cell
 REPRODUCED, SMALLER = "reproduced", "same direction but smaller"
 NOT_REPRODUCED, CONTRADICTED = "not reproduced", "contradicted"
 NOT_MEASURED = "not measured"
-#: Share of the cases in which the paper's side must be ahead, and of the paper's size that the
-#: effect must have, for a claim to be reproduced.
+#: For a claim to be reproduced: share of the cases in which the paper's side must be ahead, and
+#: share of the paper's effect that must be measured.
 _MOST, _HALF = 0.75, 0.5
 
 
@@ -29,15 +29,15 @@ _MOST, _HALF = 0.75, 0.5
 class Stated:
     """Size of an effect as a paper states it: a factor over 1, or percent over 0."""
 
-    # low, high: the ends of a range; the same number twice for one that is reached ("up to",
+    # low, high: ends of a range; the same number twice for a single one ("up to",
     # "about")
     low: float
     high: float
 
     def beside(self, sizes: Sequence[float]) -> tuple[float, float]:
-        """Return the least and the greatest measured size over the paper's, end by end.
+        """Return the least and the greatest measured size, each over the paper's.
 
-        Reported for the greatest size only, where its number is reached.
+        Both are the greatest size over the paper's if the paper has a single number.
         """
         top = max(sizes) / self.high
         return (top, top) if self.low == self.high else (max(min(sizes), 0.0) / self.low, top)
@@ -45,12 +45,12 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A number that a paper's devices reach each, such as "up to 45.8% (Fermi), 1.07% (Kepler)"."""
+    """Effect stated per device of a paper, such as "up to 45.8% (Fermi), 1.07% (Kepler)"."""
 
     reached: tuple[float, ...]
 
     def beside(self, sizes: Sequence[float]) -> tuple[float, float]:
-        """Return the greatest measured size over the nearest of them; 1 between two of them."""
+        """Return the greatest measured size over the nearest stated one; 1 if it is between two."""
         top = max(*sizes, 0.0)
         nearest = min(max(top, min(self.reached)), max(self.reached))
         return top / nearest, top / nearest
@@ -60,15 +60,15 @@ class OneOf:
 class Claim:
     """Statement of a paper and the measurements for it."""
 
-    key: str  # key of the reason on a page
+    key: str  # key of the reason on the page
     # where, said: section, table or figure; the statement in short, with the paper's number
     where: str
     said: str
     here: str  # the measurement in words and numbers
-    # agree, of: in how many of how many measured cases the same side is ahead
+    # agree, of: number of measured cases with the paper's side ahead, and of all
     agree: int
     of: int
-    # (float, float) or None; the effect's size over the paper's at both ends; None where the paper
+    # (float, float) or None; the effect's size over the paper's at both ends; None if the paper
     # states none
     over: tuple[float, float] | None = None
 
@@ -82,7 +82,7 @@ class Claim:
         """Outcome of the claim, with the cases and the size relative to the paper's.
 
         Contradicted if the other side is ahead in every case, not reproduced if the paper's is in
-        less than three of four. Else reproduced, or of the same direction but smaller where the
+        less than three of four. Else reproduced, or of the same direction but smaller if the
         effect, at either end of a range, has less than half of the paper's size.
         """
         if not self.of:
@@ -128,7 +128,7 @@ def claim(
     return Claim(key, where, said, here if found else "-", sum(found), len(found), over)
 
 
-#: How verdicts come about, for tables and pages.
+#: Rule of the verdicts, for tables and pages.
 RULE = (
     "*Reproduced*: the method that the paper has ahead is ahead in at least three of four cases, "
     "by at least half of the effect that the paper states, at both ends of a range; *same "
@@ -137,7 +137,7 @@ RULE = (
 )
 
 
-#: Where a page's reader finds :data:`RULE`.
+#: Link to :data:`RULE` for pages.
 WHERE_RULE = "[The rule of the verdicts](../how-to/reproduce-the-papers.md#verdicts)."
 
 
@@ -205,12 +205,12 @@ def _sentence(one: Claim) -> str:
 
 
 def _place(one: Claim) -> str:
-    """Return where the paper states it."""
+    """Return the place of the statement in the paper."""
     return f"§{one.where}" if re.match(r"\d|[IVX]+\b", one.where) else one.where
 
 
 def _sizes(reproduced: Iterable[Claim]) -> str:
-    """Return how many reproduced effects are near the paper's size and how many above it."""
+    """Return the numbers of reproduced effects near the paper's size and above it."""
     sized = [one.over for one in reproduced if one.over is not None]
     near = [max(1 / min(over), max(over)) for over in sized if max(over) <= 1 / _HALF]
     told = [f"{len(near)} within a factor of {cell(max(near))}"] if near else []
@@ -226,10 +226,10 @@ def beside(
     differing: bool = False,
     given: Iterable[str] = (),
 ) -> list[str]:
-    """Return one list item per statement, grouped by verdict, with the reason of a difference.
+    """Return one list item per statement, grouped by verdict, with reasons for differences.
 
-    ``differing`` omits what was reproduced or not measured. A reason that several statements
-    share, or that is ``given`` earlier on the page, is not repeated.
+    ``differing`` omits statements that were reproduced or not measured. A reason that several
+    statements share, or that is ``given`` earlier on the page, is not repeated.
     """
     claims, lines, given = list(claims), [], set(given)
     for kind in _ORDER[differing:-1]:

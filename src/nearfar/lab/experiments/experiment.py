@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
 
-#: ``tiny`` is for tests: seconds, and numbers that mean nothing.
+#: ``tiny`` is for tests: it takes seconds, and its numbers are meaningless.
 SCALES = ("tiny", "small", "paper", "beyond")
 _KEY = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
@@ -25,14 +25,14 @@ class Settings:
 
     scale: str  # one of SCALES
     # {"cpu", "cuda"}; `cuda` measures the GPU methods and the CPU ones that the paper compares with
-    # them, which need no GPU if they are separate tasks; `cpu` only those of the CPU
+    # them, which need no GPU if they are separate tasks; `cpu` only the methods of the CPU
     device: str
     rounds: int = 3  # timed solves from each source
     sources: int = 1  # sources drawn per graph
     graphs: int = 1  # graphs of each size, with seeds `seed`, `seed + 1`, ...
     patience: float = 1.0  # seconds; a solve that takes longer is timed once
     seed: int = 1  # seed of the first graph
-    # seconds; a method whose solves of a graph took longer in total starts no other one
+    # seconds; a method whose solves of a graph took longer in total starts no further solve
     per_method: float | None = None
 
 
@@ -40,9 +40,9 @@ class Settings:
 class Task:
     """Measurement that can be run, stored and repeated separately."""
 
-    key: str  # stable name, also of its file: lower case, digits, dots, dashes
+    key: str  # stable name of the task and its file: lower case, digits, dots, dashes
     what: dict[str, Any]  # inputs of the experiment's `run`, as plain data
-    cost: float = 1.0  # expected seconds or anything proportional; only the time left depends on it
+    cost: float = 1.0  # proportional to the expected seconds; for estimates of the remaining time
 
     def __post_init__(self) -> None:
         if not _KEY.fullmatch(self.key):
@@ -50,7 +50,7 @@ class Task:
 
     @property
     def on_host(self) -> bool:
-        """Whether it measures only methods of the host, which need no GPU."""
+        """Whether the task measures only methods of the host, which need no GPU."""
         return self.what.get("part") == "host"
 
 
@@ -74,7 +74,7 @@ class Done:
 
 
 def whole(done: Sequence[Done]) -> list[Done]:
-    """Return the tasks with the parts of one graph's measurement combined.
+    """Combine the tasks that are parts of one graph's measurement.
 
     A task with ``part`` in its ``what`` measured some methods of the graph that the task without
     ``part`` describes: those of the host need no GPU, so that they can be measured separately.
@@ -87,7 +87,7 @@ def whole(done: Sequence[Done]) -> list[Done]:
 
 
 def _together(parts: list[Done]) -> Done:
-    """Merge a task's parts; the part without a name decides everything but tables."""
+    """Merge a task's parts; the part without a name determines everything except tables."""
     first = min(parts, key=lambda one: "part" in one.what)
     if len(parts) == 1:
         return first
@@ -174,7 +174,7 @@ class Experiment(ABC):
     """Experiments of one paper.
 
     A subclass sets the class attributes and writes the five methods; its module ends with
-    ``EXPERIMENT = TheClass()``, by which it is found.
+    ``EXPERIMENT = TheClass()``.
     """
 
     name: ClassVar[str]
@@ -204,7 +204,7 @@ class Experiment(ABC):
         """Return the measurements, cheapest first where the order does not matter."""
 
     def make(self, task: Task, settings: Settings) -> Input | None:
-        """Return the input of a task, or None. It may run in another process."""
+        """Return the input of a task, or None; may be called in another process."""
         return None
 
     @abstractmethod

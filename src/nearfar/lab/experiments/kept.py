@@ -44,10 +44,10 @@ class Kept:
         self.environments = document["environments"]
         self.keys = {task["key"] for task in document["tasks"]}
         self.at_once = at_once(document["tasks"])
-        self.by_gpu: dict[str, list[str]] = {}  # keys of the tasks that each measured
+        self.by_gpu: dict[str, list[str]] = {}  # keys of the tasks that each GPU measured
         for task in document["tasks"]:
             gpu = document["environments"][task["environment"]].get("gpu")
-            if gpu:  # methods of the host need none
+            if gpu:  # methods of the host need no GPU
                 self.by_gpu.setdefault(gpu["name"], []).append(task["key"])
         self.done = whole([Done(t["key"], t["what"], t["result"]) for t in document["tasks"]])
         tables = find(name).tables(self.done, self.settings)
@@ -56,7 +56,7 @@ class Kept:
         self.command += f" --scale {self.settings.scale}"
 
     def images(self, folder: Path, wanted: Container[str]) -> None:
-        """Draw the figures whose ``NAME-DEVICE-KEY.png`` is wanted, from the kept results."""
+        """Draw the wanted figures, named ``NAME-DEVICE-KEY.png``, from the stored results."""
         label = f"{self.name}-{self.device}"
         figures = find(self.name).figures(self.done, self.settings) if self.there else []
         for figure in figures:
@@ -68,15 +68,15 @@ class Kept:
                     shutil.copyfile(Path(made) / f"{figure.key}.png", folder / file)
 
     def figure(self, key: str, text: str) -> list[str]:
-        """Return a picture of the page's folder, or nothing where there is none."""
+        """Return Markdown of a picture in the page's folder, or nothing if it does not exist."""
         if not self.there or key not in self.figures:
             return []
         return [f"![{text}](images/{self.name}-{self.device}-{key}.png)", ""]
 
     def table(self, key: str, level: str = "###", *, how: bool = True) -> list[str]:
-        """Return a table with title and caption; nothing where its tasks are missing.
+        """Return a table with title and caption, or nothing if its tasks are missing.
 
-        ``how=False`` leaves out the line on its origin, which a section then says once.
+        ``how=False`` leaves out the line on the table's origin, for sections that state it once.
         """
         if not self.there:
             return [f"Not measured yet: `{self.command} -o DIR`.", ""]
@@ -93,9 +93,9 @@ class Kept:
         only: Sequence[str] = (),
         note: str | None = None,
     ) -> list[str]:
-        """Return a table with one row per family of graphs; nothing where its tasks are missing.
+        """Return a table with one row per family of graphs, or nothing if its tasks are missing.
 
-        ``note`` takes the place of the caption of the table of every graph.
+        ``note`` replaces the caption of the table of every graph.
         """
         if key not in self.tables:
             return []
@@ -112,11 +112,12 @@ class Kept:
         )
 
     def how(self) -> str:
-        """Return one line: on what, with what, when, from where."""
+        """Return one line on the origin: devices, command, date and file."""
         if not self.there:
             return f"Not measured yet: `{self.command} -o DIR`."
         with_gpu = [place for place in self.environments if place.get("gpu")]
-        last = (with_gpu or self.environments)[-1]  # some of the host's were measured without
+        # some tasks of the host were measured without a GPU
+        last = (with_gpu or self.environments)[-1]
         return (
             f"*{describe(last, _runs(self.environments))}; `{self.command}`, "
             f"{self.settings.rounds} rounds, seed {self.settings.seed}. From `{self.file}`.*"
@@ -130,7 +131,7 @@ class Kept:
         )
 
     def _where(self) -> str:
-        """Describe which tasks were measured on which GPU, if there were several."""
+        """Describe the tasks that each GPU measured, if there were several GPUs."""
         if len(self.by_gpu) < 2:
             return ""
         *fewer, most = sorted(self.by_gpu, key=lambda gpu: len(self.by_gpu[gpu]))
@@ -141,7 +142,7 @@ class Kept:
         return f" Measured {', '.join(told)}; everything else on {most}."
 
     def place(self) -> str:
-        """Return the machine's name for a heading: one GPU by its short name, or the CPU."""
+        """Return the name of the machine for a heading: the GPU's short name, or the CPU."""
         if self.device != "cuda":
             return "the CPU"
         gpus = [place["gpu"]["name"] for place in self.environments if place.get("gpu")]
@@ -171,7 +172,7 @@ _NUMBER = re.compile(r"(?<=-)g?\d+(?=-|$)")
 
 
 def patterns(keys: Iterable[str], others: Iterable[str]) -> str:
-    """Return task keys with stars for numbers, where several differ in nothing else."""
+    """Return task keys, with a star in place of numbers if several keys differ only in them."""
     groups: dict[str, list[str]] = {}
     for key in keys:
         groups.setdefault(_NUMBER.sub("*", key), []).append(key)
@@ -188,7 +189,7 @@ def patterns(keys: Iterable[str], others: Iterable[str]) -> str:
 
 
 def _stretches(own: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Return keys that others resemble, as ranges by their first number."""
+    """Name keys briefly: as ranges of their first number that contain no key of others."""
 
     def head(key: str) -> str:
         first = _NUMBER.search(key)
@@ -211,7 +212,7 @@ def _stretches(own: Iterable[str], others: Iterable[str]) -> list[str]:
 
 
 def at_once(tasks: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """Return how many tasks of each part ran at the same time at most, by the name of the part.
+    """Return the maximum number of tasks of each part that ran at the same time.
 
     Tasks that one process measured one after the other give 1; those without ``began`` are left
     out.
@@ -269,7 +270,7 @@ def _section(
 
 
 class KernelRows:
-    """Times of single kernels for one paper, by graph and label, and where they were measured."""
+    """Times of single kernels for one paper, by graph and label, and their environment."""
 
     def __init__(self, part: str) -> None:
         self.part = part
@@ -287,7 +288,7 @@ class KernelRows:
         return list(dict.fromkeys(r["graph"] for r in self.rows))
 
     def how(self) -> str:
-        """Return one line: on what, when, from where."""
+        """Return one line on the origin: devices, date and file."""
         command = f"python benchmarks/kernel_times.py --parts {self.part}"
         if not self.there:
             return f"Not measured yet: `{command} -o {_KERNEL_TIMES}`."
@@ -301,20 +302,20 @@ class KernelRows:
         note: str,
         family: Callable[[list[Any]], str] | None = None,
     ) -> list[str]:
-        """Return a table with title, caption and origin; or how to measure it."""
+        """Return a table with title, caption and origin, or the command that measures it."""
         if not self.there:
             return [self.how(), ""]
         return _section(title, columns, rows, note, family, self.how())
 
 
 def kernel_seconds(row: Row, *names: str) -> float:
-    """Return the seconds of some kernels of a run; of all without names."""
+    """Return the seconds of the named kernels of a run, by default of all."""
     chosen: Iterable[str] = names or row["kernels"]
     return float(sum(row["kernels"][n]["seconds"] for n in chosen if n in row["kernels"]))
 
 
 def share(row: Row, *names: str) -> float:
-    """Return the percent of the run's own time that some kernels take."""
+    """Return the time of the named kernels in percent of the run's time."""
     return 100.0 * kernel_seconds(row, *names) / float(row["seconds"])
 
 
@@ -339,7 +340,7 @@ class Counts:
         note: str,
         family: Callable[[list[Any]], str] | None = None,
     ) -> list[str]:
-        """Return a table with title, caption and origin; nothing without rows."""
+        """Return a table with title, caption and origin, or nothing if there are no rows."""
         if not rows:
             return []
         how = (

@@ -20,7 +20,7 @@ _COLOURS = (*(f"C{i}" for i in range(10)), "black", "goldenrod")
 
 
 def cell(value: Any, digits: int = 3) -> str:
-    """Return a number with so many significant digits and thousands separators; a dash for None."""
+    """Format a number with significant digits and thousands separators; None is a dash."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "-"
     if isinstance(value, bool):
@@ -62,7 +62,7 @@ def by_family(
 ) -> dict[str, Any]:
     """Return a table with one row per family: ranges, and geometric means in brackets.
 
-    Columns of text are left out, and all whose heads are not in ``only`` where that is given.
+    Columns of text are left out, as are columns that are not in ``only`` if that is given.
     """
     groups: dict[str, list[list[Any]]] = {}
     for row in table["rows"]:
@@ -85,7 +85,7 @@ def by_family(
 
 
 def _extremes(values: Sequence[float | None], digits: int) -> str:
-    """Return the range of some numbers and, of positive floats, the geometric mean."""
+    """Return the range of some numbers and, for positive floats, the geometric mean."""
     known = [value for value in values if value is not None and math.isfinite(value)]
     if not known:
         return "-"
@@ -98,7 +98,7 @@ def _extremes(values: Sequence[float | None], digits: int) -> str:
 
 
 def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
-    """Draw a figure (plain data of ``Figure``) as PNG and SVG; returns the file names."""
+    """Draw a figure (plain data of ``Figure``) as PNG and SVG; return the file names."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -137,7 +137,7 @@ def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
 
 
 def _looks(panels: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
-    """Return colour and marker of each label, the same in all panels.
+    """Return colour and marker of each label, equal in all panels.
 
     Text in brackets, such as a mean, does not distinguish labels, unless one panel has two that
     differ in nothing else.
@@ -170,7 +170,7 @@ def _legends(panels: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _beside(axes: Any, labels: int, across: int) -> dict[str, Any]:
-    """Place of a panel's own legend: right of one column, else between title and axes."""
+    """Return the place of a panel's legend: right of a single column, else above the axes."""
     if across == 1:
         return {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     columns = min(labels, 3)
@@ -225,8 +225,8 @@ def _dress(axes: Any, panel: Mapping[str, Any]) -> None:
 
 
 def _clear(axes: Any, panel: Mapping[str, Any], at: float) -> float:
-    """Return top or bottom of the axes, whichever the lines right of ``at`` are farther from."""
-    axes.get_xlim(), axes.get_ylim()  # the limits are known from here on
+    """Return the top or bottom of the axes, whichever is farther from lines right of ``at``."""
+    axes.get_xlim(), axes.get_ylim()  # computes the limits
     into = axes.transData + axes.transAxes.inverted()
     beside = into.transform((at, axes.get_ylim()[0]))[0] + np.linspace(0.0, 0.2, 9)
     heights = [0.5]
@@ -262,7 +262,7 @@ def _label_large(axes: Any) -> None:
 
 
 def _power(value: float) -> str:
-    """Return a plain number below a million, else with its power of ten."""
+    """Format a number, from a million on with its power of ten."""
     if value < 1e6:
         return f"{value:,.10g}"
     exponent = math.floor(math.log10(value) + 1e-9)
@@ -280,7 +280,7 @@ def _points(series: Mapping[str, Any]) -> list[tuple[Any, float, int]]:
 
 
 def _right(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, str]]) -> list[Any]:
-    """Return lines on the right axis; results of older versions have none."""
+    """Draw and return the lines on the right axis, if there are any."""
     there = [series for series in panel["series"] if series.get("right")]
     if not there:
         return []
@@ -313,12 +313,12 @@ def _lines(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, s
 def _bars(axes: Any, panel: Mapping[str, Any], looks: Mapping[str, tuple[str, str]]) -> None:
     series = panel["series"]
     names = list(series[0]["x"]) if series else []
-    # A group is as wide as the series that it has.
+    # A group is as wide as the number of its series.
     there = [
         [n for n, one in enumerate(series) if one["y"][i] is not None] for i in range(len(names))
     ]
     width = 0.8 / max((len(group) for group in there), default=1)
-    points = len(names) * len(series) > _MOST_BARS  # narrower bars cannot be told apart
+    points = len(names) * len(series) > _MOST_BARS  # narrower bars cannot be distinguished
     for number, one in enumerate(series):
         groups = [i for i, group in enumerate(there) if number in group]
         places = [i + (there[i].index(number) - (len(there[i]) - 1) / 2) * width for i in groups]

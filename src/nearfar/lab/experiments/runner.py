@@ -46,16 +46,16 @@ class Outcome:
     # measured, kept: tasks measured now, and found finished
     measured: int = 0
     kept: int = 0
-    # tasks that could not run here, with the reason
+    # tasks that could not run on this machine, with the reason
     skipped: dict[str, str] = dataclasses.field(default_factory=dict)
-    # tasks that the budget or `only` left out
+    # tasks excluded by the budget or by `only`
     missing: list[str] = dataclasses.field(default_factory=list)
-    # `task: method` of every wrong answer by a method that promises right ones
+    # `task: method` of every wrong answer of a safe method
     wrong: list[str] = dataclasses.field(default_factory=list)
 
 
 def _read(path: Path, schema: str) -> dict[str, Any] | None:
-    """Return a file of ours; None when it is missing, damaged or something else."""
+    """Return the content of a result file; None if it is missing, damaged or another file."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -69,7 +69,7 @@ def _machine(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _gpus(runs: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the GPUs of runs, each once."""
+    """Return the distinct GPUs of runs."""
     return list(dict.fromkeys(run["gpu"]["name"] for run in runs if run.get("gpu")))
 
 
@@ -97,7 +97,7 @@ def _open(
         if other:
             raise OptionError(
                 f"{folder} holds another run ({'; '.join(other)}): give another folder, or "
-                "--restart to drop it"
+                "--restart to delete it"
             )
         held["environments"].append(now)
         manifest = held
@@ -167,7 +167,7 @@ def execute(
 
 
 def _need_gpu(tasks: Sequence[Task]) -> None:
-    """Raise :class:`VariantUnavailable` without a GPU, and name the tasks that need none."""
+    """Raise :class:`VariantUnavailable` without a GPU; the message names tasks that need none."""
     here = runtime.available()
     if here is not True:
         some = "; tasks that match '*-host' (only=) need none"
@@ -199,7 +199,7 @@ def _measure(
     progress: Callable[[float, float, str], None],
     skipped: dict[str, str],
 ) -> int:
-    """Measure and store tasks; return their number. Those that cannot run go to ``skipped``."""
+    """Measure and store tasks and return their number; add those that cannot run to ``skipped``."""
     total = sum(t.cost for t in todo)
     spent, measured = 0.0, 0
     began = time.monotonic()
@@ -233,7 +233,7 @@ def _measure(
 
 
 def _beside(runs: Sequence[dict[str, Any]], found: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the GPU that host tasks belong to, where they were measured without one."""
+    """Return a remark on the GPU that host tasks are compared with, if they ran without one."""
     if all(runs[sample["environment"]].get("gpu") for sample in found):
         return []
     gpus = _gpus(runs[sample["environment"]] for sample in found)

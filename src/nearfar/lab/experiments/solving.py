@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
-    """Return the same edges with uniform random int32 weights, both ends included; seed 1."""
+    """Return the same edges with uniform random int32 weights in ``low .. high``; seed 1."""
     from nearfar.generators.random import Stream
 
     weights = Stream(1, stream).integers(low, high, graph.n_edges, np.int32)
@@ -27,7 +27,7 @@ def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
 def hops(graph: Graph, source: int) -> int:
     """Return a lower bound of the diameter in hops, by two breadth-first searches.
 
-    The second starts where the first ended. O(n + m).
+    The second starts at the vertex that the first reached last. O(n + m).
     """
     bare = Made(graph.indptr, graph.indices, None)
     depth = 0
@@ -64,6 +64,6 @@ def timed(
 
 
 def geometric(values: Iterable[float]) -> float | None:
-    """Return the geometric mean; None of nothing."""
+    """Return the geometric mean, or None without values."""
     found = list(values)
     return float(np.exp(np.mean(np.log(found)))) if found else None

@@ -16,7 +16,7 @@ from nearfar.lab.report.markdown import Renderer
 from nearfar.system.output import replacing
 
 _KINDS = {".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg"}
-#: Raw JSON longer than this is named, not shown: the page has to stay quick to open.
+#: Bytes above which JSON is named instead of shown, so that the page opens quickly.
 _MOST_JSON = 400_000
 
 
@@ -29,7 +29,7 @@ def _digest(text: str) -> str:
 
 
 class _Folder:
-    """Files of one experiment; remembers which figures the pages showed."""
+    """Files of one experiment, with a record of the figures that pages have shown."""
 
     def __init__(self, folder: Path, leave_out: Path) -> None:
         self.folder = folder
@@ -45,12 +45,12 @@ class _Folder:
                     "own folder, so replace the link by the file or remove it"
                 )
         self.pages = [p for p in every if p.suffix == ".md"]
-        if folder / "index.md" in every:  # covered by the pages below
+        if folder / "index.md" in every:  # its content is in the other pages
             self.pages = [p for p in self.pages if p.parent == folder]
         # A README, or a page named like the folder, describes the others.
         self.pages.sort(key=lambda p: (p.stem.lower() not in ("readme", "index"), str(p)))
         self.json = [p for p in every if p.suffix == ".json"]
-        if folder / "results.json" in every:  # the same: single samples are in it
+        if folder / "results.json" in every:  # contains the single samples
             self.json = [p for p in self.json if p.parent == folder]
         self.figures = _one_form_each([p for p in every if p.suffix.lower() in _KINDS])
         self.shown: set[Path] = set()
@@ -87,7 +87,7 @@ def _one_form_each(figures: list[Path]) -> list[Path]:
 
 
 def words(stem: str) -> str:
-    """Return a file name as words."""
+    """Split a file name into words."""
     return re.sub(r"[-_]+", " ", stem)
 
 
@@ -160,7 +160,7 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
     Returns
     -------
     str
-        HTML without any reference to the outside.
+        HTML without external references.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def report_html(folder: Path, *, title: str | None = None, leave_out: Path | Non
 
 
 def _resolved(shown: set[Path], folder: Path) -> set[Path]:
-    """Return figures shown, as the listing of the folder names them."""
+    """Return the shown figures by their names in the folder's listing."""
     root = folder.resolve()
     return shown | {folder / p.relative_to(root) for p in shown if p.is_relative_to(root)}
 

@@ -79,7 +79,7 @@ class Renderer:
         shown = self.inline(text)
         if re.match(r"https?://|#", target):
             return f'<a href="{html.escape(target)}">{shown}</a>'
-        return shown  # a file next to the original page is not part of this one
+        return shown  # relative links would lead outside the page
 
     def heading(self, level: int, text: str) -> str:
         """Return a heading, remembered for the table of contents."""
@@ -144,7 +144,7 @@ class Renderer:
         return at
 
     def table(self, head: Sequence[str], rule: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-        """Return a table that its headers sort; cells carry their leading number as key."""
+        """Return a table that clicks on headers sort; the key of a cell is its leading number."""
         self._tables += 1
         ident = f"t{self._tables}"
         right = [cell.endswith(":") for cell in rule] + [False] * len(head)

@@ -189,7 +189,7 @@ def _raw_with_turns(
     endpoints: bool,
     **how: Any,
 ) -> NDArray[np.float64]:
-    """Return sums for paths from starts to ends; a path that passes a vertex twice counts twice."""
+    """Return sums for paths from starts to ends; a path counts at every visit of a vertex."""
     begins = turns.starts[sources]
     how["targets"] = turns.ends if targets is None else np.sort(turns.ends[targets])
     split = turns.starts != turns.ends
@@ -217,7 +217,7 @@ def _raw_with_turns(
     found[split] += at[turns.ends][split]
     if not split.any():
         return found
-    if endpoints:  # the start and end of one vertex are no pair
+    if endpoints:  # start and end of the same vertex do not form a pair
         ended = np.zeros(len(found), dtype=bool)
         ended[slice(None) if targets is None else targets] = True
         own = sources[split[sources] & ended[sources]]
@@ -248,7 +248,7 @@ def raw_betweenness(
     """Return unscaled sums over the sources; sources and targets are indices."""
     workers = check_threads(threads)
     relative = check_tolerance(graph, tolerance)
-    if not relative:  # ties of sums that do not depend on order
+    if not relative:  # fixed point: ties do not depend on summation order
         floats = graph.weight_dtype
         graph, fixed = in_steps(graph)
         if fixed is not None and (bound := check_limit(limit, floats)) is not None:
@@ -281,12 +281,12 @@ def raw_betweenness(
                 rows_of=graph.without_names() if isinstance(graph, Prepared) else None,
                 progress=progress,
             )
-        except ZeroCycleFrom as looped:  # which the CPU names
+        except ZeroCycleFrom as looped:  # the CPU finds and names the cycle
             only = np.array([looped.source], dtype=np.int64)
             _on_cores(graph, only, None, limit, False, False, 0.0, workers)
             name = quoted(graph.name_of(looped.source))
             raise SolverError(
-                f"the GPU found a cycle of weight zero from {name}, the CPU none: "
+                f"the GPU found a cycle of weight zero from {name}, but the CPU did not: "
                 "check the device with `nearfar doctor`"
             ) from None
 
@@ -311,7 +311,7 @@ def _on_cores(
     workers: int,
     progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
-    """Return sums on the CPU, of vertices or of the edges that :func:`simple` keeps."""
+    """Return sums computed on the CPU, per vertex or per edge of the simple graph."""
     solved = simple(graph).graph
     rows = None if limit is not None else many_rows(graph, len(sources), workers)
     while True:
@@ -347,8 +347,8 @@ def draws_nothing(samples: Any, seed: Any) -> bool:
     """Return whether all vertices are used; a seed without samples is refused."""
     if samples is None and seed is not None:
         raise OptionError(
-            f"{keyword('seed')} is {quoted(seed)}: give {keyword('samples', ...)} too, or nothing "
-            "is drawn"
+            f"{keyword('seed')} is {quoted(seed)}: give {keyword('samples', ...)} too, otherwise "
+            "nothing is drawn"
         )
     return samples is None
 
@@ -370,8 +370,8 @@ def sampled_sources(n: int, samples: Any, seed: Any) -> NDArray[np.int64]:
 def scales(
     n: int, directed: bool, inside: bool, normalized: bool, samples: int | None
 ) -> tuple[float, float]:
-    """Return the factors of a vertex that is a drawn source and of any other, as NetworkX does."""
-    ends = n - 1 if inside else n  # vertices that a path may begin at
+    """Return the factors of drawn sources and of other vertices, as NetworkX defines them."""
+    ends = n - 1 if inside else n  # possible first vertices of a path
     if ends < 2:
         return 1.0, 1.0
     halved = 1 if directed else 2
@@ -399,7 +399,7 @@ def _backward(graph: Graph) -> NDArray[np.int64]:
 
 
 def _spread_out(graph: Graph, reduced: Simple, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values of the kept edges at their positions in the given graph."""
+    """Place the values of the simple graph's edges at their positions in the given graph."""
     if reduced.edges is None:
         return values
     found = np.zeros(graph.n_edges)

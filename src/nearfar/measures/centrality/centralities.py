@@ -21,7 +21,7 @@ from nearfar.measures.simple import measured_turns, refuse_unreached
 from nearfar.solve.many import distances
 from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
 
-_ENTRIES = 1 << 23  # of rows that are held at once
+_ENTRIES = 1 << 23  # number of distances in a block of rows
 
 
 def closeness(
@@ -300,7 +300,7 @@ def _rows(graph: Graph | TurnGraph, vertices: Any) -> Any:
 
 
 def _others(rows: Any, pivots: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the number of pivots that are another vertex than each of the rows; at least 1."""
+    """Return for each row the number of pivots other than the row's vertex; at least 1."""
     found: NDArray[np.int64] = np.maximum(len(pivots) - np.isin(rows, pivots), 1)
     return found
 
@@ -313,7 +313,7 @@ def _from_pivots(
     limit: Any,
     progress: Any,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return per vertex the pivots that reach it, the sums of their distances and of inverses."""
+    """Return per vertex the number of pivots that reach it, sums of distances and reciprocals."""
     check_stats(None, progress)
     plain, n = graph.without_names(), graph.n_vertices
     count, total, inverse = np.zeros(n, np.int64), np.zeros(n), np.zeros(n)
@@ -342,7 +342,7 @@ def _reduced(
     limit: Any,
     progress: Any,
 ) -> Any:
-    """Return the reduction of the rows of vertex indices, None for all, on the host."""
+    """Return the reduction of the rows of vertex indices (None for all), in host memory."""
     plain = graph.without_names()
     call: dict[str, Any]
     call = {"device": device, "threads": threads, "limit": limit, "progress": progress}

@@ -33,38 +33,38 @@ _FILES = {
     False: "measures/centrality/breadth_first_shares.cuh",
     True: "measures/centrality/tight_shares.cuh",
 }
-TOO_MANY_PATHS, ZERO_CYCLE, SATURATED = 1, 2, 4  # status of a source in path_shares.cuh
+TOO_MANY_PATHS, ZERO_CYCLE, SATURATED = 1, 2, 4  # status bits of a source in path_shares.cuh
 _THREADS, _BLOCKS_EACH = 512, 2
 _SHARED_STATIC = 1024
-_EDGES_PER_LAUNCH = 1 << 27  # handled by one block, so that Ctrl-C is seen in between
-_WORTH_FOLDING = 1024  # sources: folding takes the host as long as some hundred searches
+_EDGES_PER_LAUNCH = 1 << 27  # bounds a launch, so that Ctrl-C interrupts
+_WORTH_FOLDING = 1024  # sources; folding takes as long as some hundred searches
 
-# : Edges that enter each vertex, or None if rows hold both directions of every edge.
+#: Edges that enter each vertex, or None if rows hold both directions of every edge.
 _ENTERING: Slot[Graph | None] = Slot("entering rows")
 
 
 class ZeroCycleFrom(Exception):
-    """Error for a source that reaches a cycle of weight 0, which the caller names."""
+    """Error for a source that reaches a cycle of weight 0; the caller finds and names the cycle."""
 
     def __init__(self, source: int) -> None:
         super().__init__(source)
         self.source = source
 
 
-class _Asked(NamedTuple):
-    """Request of device shares."""
+class _Request(NamedTuple):
+    """Request for shares of paths on devices."""
 
     sources: NDArray[np.int64]  # shape (k,)
-    # shape (k,), or None; number of original sources of each; None is one
+    # shape (k,), or None; number of original sources per source; None means one each
     weights: NDArray[np.float64] | None = None
-    # shape (n, 2), or None; numbers of targets at each vertex including those folded onto it, and
-    # of the folded ones; None is one target per vertex
+    # shape (n, 2), or None; number of targets at each vertex including those folded onto it, and
+    # number of folded ones; None means one target per vertex
     ends: NDArray[np.float64] | None = None
     # limit, edges, endpoints: as for device_shares
     limit: Any = None
     edges: bool = False
     endpoints: bool = False
-    forward_only: bool = False  # compute only numbers of paths
+    forward_only: bool = False  # compute only the numbers of paths
     rows_of: Graph | None = None  # as for device_shares
     # called with the numbers of finished sources and of all sources
     progress: Callable[[float, float], None] | None = None
@@ -106,7 +106,7 @@ def device_shares(
         core = core_of(graph)
     if core is None:
         ends = None if targets is None else np.stack([is_target, np.zeros_like(is_target)], axis=1)
-        asked = _Asked(
+        asked = _Request(
             sources, None, ends, limit, edges, endpoints, rows_of=rows_of, progress=progress
         )
         return in_a_width_that_fits(graph, lambda solved: _shared(solved, asked, devices))
@@ -115,12 +115,12 @@ def device_shares(
     folded = core.counts(is_source, is_target)
     found = folded.inside
     if len(folded.sources):
-        asked = _Asked(folded.sources, folded.weights, folded.ends, progress=progress)
+        asked = _Request(folded.sources, folded.weights, folded.ends, progress=progress)
         found[core.kept] += _shared(core.graph, asked, devices)
     return found
 
 
-def _shared(graph: Graph, asked: _Asked, devices: Devices) -> NDArray[np.float64]:
+def _shared(graph: Graph, asked: _Request, devices: Devices) -> NDArray[np.float64]:
     """Return the sums of shares over devices, added in their order."""
     sharing = several.chosen(devices)[: len(asked.sources)]
     totals: dict[int, NDArray[np.float64]] = {}
@@ -144,15 +144,15 @@ def device_path_counts(
     graph: Graph, source: int, limit: Any = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return mantissas and exponents of the numbers of shortest paths from one source."""
-    asked = _Asked(np.array([source], dtype=np.int64), limit=limit, forward_only=True)
+    asked = _Request(np.array([source], dtype=np.int64), limit=limit, forward_only=True)
     return in_a_width_that_fits(graph, lambda solved: _Run(solved, asked).numbers())
 
 
 def in_a_width_that_fits(graph: Graph, solve: Callable[[Graph], Solved]) -> Solved:
-    """Return the result of ``solve``, in 64 bits if sums of the graph do not fit its dtype.
+    """Return the result of ``solve``, after widening the graph to 64 bits if sums may not fit.
 
-    Integers have the same ties in either width, so those that may not fit are widened first;
-    floats may have other ties, and are widened only if a sum does not fit.
+    Integers have the same ties in either width, so they are widened first if sums may not fit;
+    floats may have other ties, and are widened only after a sum did not fit.
     """
     if graph.is_weighted and graph.weight_dtype == np.int32 and may_saturate(graph):
         return solve(widest(graph))
@@ -172,7 +172,7 @@ def _entering(graph: Graph) -> Graph | None:
     """Return the reversed graph, or None if every edge is stored both ways with one weight."""
     arrays = graph.indptr, graph.indices, graph.weights
     forth = Graph.from_csr(*arrays, directed=True, copy=False)
-    back = forth.transpose()  # whose rows are sorted
+    back = forth.transpose()  # rows of a transpose are sorted
     same = bool(np.array_equal(back.indptr, graph.indptr))
     if same:
         by_head = np.lexsort((graph.indices, graph.tails()))
@@ -183,9 +183,9 @@ def _entering(graph: Graph) -> Graph | None:
 
 
 class _Run:
-    """A graph on the device, and the sums of its blocks."""
+    """Graph on a device, and the sums of its blocks."""
 
-    def __init__(self, graph: Graph, asked: _Asked) -> None:
+    def __init__(self, graph: Graph, asked: _Request) -> None:
         n, m = graph.n_vertices, graph.n_edges
         if max(n, m) > LARGEST_ON_DEVICE:
             raise OptionError(
@@ -248,7 +248,8 @@ class _Run:
     def _blocks(self, kernel: Any, scaled: bool, count: int) -> int:
         """Return the number of blocks of a launch: the resident ones that fit half of the memory.
 
-        All memory counts, not only the free part, so that results do not depend on other programs.
+        The total memory counts instead of the free memory, so that results do not depend on other
+        programs.
         """
         here = runtime.device()
         resident = kernel.resident_blocks(self.shape.threads, self.shape.shared)
@@ -271,7 +272,7 @@ class _Run:
         return np.asarray(runtime.download(self.sum))
 
     def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return mantissas and exponents of the numbers of paths from the one source."""
+        """Return mantissas and exponents of the numbers of paths from a single source."""
         mantissas, exponents = np.zeros(self.n), np.zeros(self.n, dtype=np.int64)
         launch = _Launch(self, scaled=True, count=1)
         status, reached = launch(self.asked.sources, None)
@@ -328,7 +329,7 @@ class _Launch:
         self.count_bytes = 16 if scaled else 8
         self.order = cp.empty(blocks * n, dtype=np.int32)
         self.bounds = cp.empty(blocks * (n + 2), dtype=np.int32)
-        # Lanes without a vertex read the number of vertex 0, which may not have been reached.
+        # Lanes without a vertex read the entry of vertex 0, which may not be reached.
         self.values = cp.zeros(blocks * n * self.count_bytes // 8, dtype=np.uint64)
         self.sums = (
             None if run.asked.forward_only else cp.zeros(blocks * run.width, dtype=np.float64)
@@ -341,10 +342,10 @@ class _Launch:
         self.arguments = struct_dtype("measures/centrality/path_shares.cuh", "PathSums", macros)
 
     def parts(self, count: int) -> Iterator[slice]:
-        """Yield the ranges of sources, each for a launch."""
+        """Yield the range of sources of each launch."""
         run = self.run
         each = max(1, _EDGES_PER_LAUNCH // (run.n + run.m))
-        if run.weighted:  # rows of distances take memory too
+        if run.weighted:  # rows of distances need memory as well
             free, _ = runtime.memory()
             each = max(1, min(each, free // 4 // (self.blocks * self.row)))
         step = self.blocks * each
@@ -359,7 +360,7 @@ class _Launch:
         run, k = self.run, len(sources)
         status = cp.zeros(k, dtype=np.uint8)
         reached = cp.zeros(k, dtype=np.int32)
-        # Both live until the launch ends.
+        # Both arrays must exist until the launch ends.
         stand_for = None if weights is None else runtime.upload(weights)
         listed = runtime.upload(sources.astype(np.int32))
         sums = filled(

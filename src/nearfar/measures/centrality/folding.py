@@ -1,4 +1,4 @@
-"""Trees attached to a graph, folded onto their roots before betweenness searches it on a GPU.
+"""Folding of attached trees onto their roots, before betweenness on a GPU.
 
 A vertex with one neighbour, and recursively a whole tree attached to one vertex, is entered and
 left only through that vertex. Shares of paths inside the tree are products of numbers of sources
@@ -17,16 +17,16 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 
-_LEAST_SHARE = 0.1  # share of the vertices; fewer are not worth a second graph
+_LEAST_SHARE = 0.1  # minimum share of folded vertices that repays a second graph
 
 
 class Counts(NamedTuple):
     """Sources and targets of a request after folding."""
 
     sources: NDArray[np.int64]  # shape (k,); vertices of the core to search from
-    weights: NDArray[np.float64]  # shape (k,); number of original sources of each
-    # shape (core's n, 2); numbers of targets at each vertex of the core including those folded onto
-    # it, and of the folded ones
+    weights: NDArray[np.float64]  # shape (k,); number of original sources per vertex
+    # shape (core's n, 2); number of targets at each vertex of the core including those folded onto
+    # it, and number of the folded ones
     ends: NDArray[np.float64]
     inside: NDArray[np.float64]  # shape (n,); shares of paths that the trees determine
 
@@ -36,14 +36,14 @@ class Core(NamedTuple):
 
     graph: Graph  # graph of the remaining vertices
     kept: NDArray[np.int64]  # indices of its vertices in the whole graph, ascending
-    # folded vertices and their roots, each after all vertices that are folded onto it
+    # folded vertices and their roots; a vertex follows all vertices that are folded onto it
     rounds: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
     component: NDArray[Any]  # shape (n,); component of every vertex
 
     def counts(self, is_source: NDArray[np.float64], is_target: NDArray[np.float64]) -> Counts:
         """Fold a request, whose sources and targets are 1 and other vertices 0."""
         sources, targets = is_source.copy(), is_target.copy()
-        pairs = np.zeros(len(sources))  # of a source and a target in one branch below
+        pairs = np.zeros(len(sources))  # pairs of a source and a target in the same branch
         for leaves, roots in self.rounds:
             np.add.at(pairs, roots, sources[leaves] * targets[leaves])
             np.add.at(sources, roots, sources[leaves])
@@ -51,8 +51,8 @@ class Core(NamedTuple):
         all_sources = np.bincount(self.component, weights=is_source)[self.component]
         all_targets = np.bincount(self.component, weights=is_target)[self.component]
         sources_below, targets_below = sources - is_source, targets - is_target
-        # From below to below in another branch, from below to elsewhere, from elsewhere to below;
-        # the last at a root is left to the searches, which pass it.
+        # Paths between two branches, from a branch to the rest, and from the rest to a branch;
+        # the last kind at a root is left to the searches, which pass the root.
         inside = sources_below * targets_below - pairs + sources_below * (all_targets - targets)
         folded = np.ones(len(sources), dtype=bool)
         folded[self.kept] = False
@@ -69,8 +69,8 @@ _CORE: Slot[Core | None] = Slot("core")
 def core_of(graph: Graph) -> Core | None:
     """Return the core of a graph with edges in both directions, cached; None if it is no smaller.
 
-    Graphs with float weights, whose ties would change with the start of the sums, and with
-    weights of zero, which make cycles, are not folded.
+    Graphs with float weights are not folded, since their ties would change with the start of sums,
+    nor are graphs with weights of zero, which form cycles.
     """
     if graph.is_weighted and (
         graph.weight_dtype.kind == "f" or graph.has_zero_weight or may_saturate(graph)
@@ -86,13 +86,15 @@ def _cut(graph: Graph) -> Core | None:
     n = graph.n_vertices
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
     degree = np.diff(graph.indptr).astype(np.int64)
-    others = np.zeros(n, dtype=np.int64)  # the sum of a vertex's neighbours: with one, itself
+    # sum of a vertex's neighbours: the neighbour itself if there is one
+    others = np.zeros(n, dtype=np.int64)
     np.add.at(others, tails, heads)
     rounds = []
     leaves = np.flatnonzero(degree == 1)
     while len(leaves):
         roots = others[leaves]
-        both = (degree[roots] == 1) & (roots > leaves)  # the last two of a component: one remains
+        # of the last two vertices of a component one remains
+        both = (degree[roots] == 1) & (roots > leaves)
         leaves, roots = leaves[~both], roots[~both]
         degree[leaves] = 0
         np.subtract.at(degree, roots, 1)

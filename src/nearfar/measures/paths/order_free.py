@@ -1,4 +1,4 @@
-"""Floats in fixed point for measures, so that lengths of paths do not depend on summation order."""
+"""Float weights in fixed point, so that lengths of paths do not depend on summation order."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class PathCounts:
         return int(self.exponents.max(initial=0)) <= 1024
 
     def values(self) -> NDArray[np.float64]:
-        """Return the numbers themselves.
+        """Return the numbers as floats.
 
         Returns
         -------
@@ -60,7 +60,7 @@ class PathCounts:
         return np.ldexp(self.mantissas, self.exponents)
 
     def log2(self) -> NDArray[np.float64]:
-        """Return their logarithms to base 2.
+        """Return the base-2 logarithms of the numbers.
 
         Returns
         -------
@@ -295,7 +295,7 @@ def path_counts(
 
         try:
             return PathCounts(*device_path_counts(plain, solved.index_of(source, "source"), limit))
-        except ZeroCycleFrom:  # which the CPU names
+        except ZeroCycleFrom:  # the CPU finds and names the cycle
             return _dag(solved, source, threads, limit, tolerance).counts
     return _dag(solved, source, threads, limit, tolerance).counts
 

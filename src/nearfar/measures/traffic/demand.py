@@ -28,7 +28,7 @@ def read_demand(graph: Graph, demand: Any, zones: Any = None) -> Demand:
         sources, targets, amounts = _of_matrix(graph, demand, zones)
     else:
         if zones is not None:
-            raise OptionError("zones names rows and columns of a matrix: leave it out")
+            raise OptionError("zones names the rows and columns of a matrix: leave it out")
         ends = _columns(demand)
         sources, targets = (
             graph.indices_of(_whole(end), what)
@@ -95,7 +95,7 @@ def _is_column(value: Any) -> bool:
 
 
 def _whole(vertices: Any) -> Any:
-    """Return vertex numbers from an array that also holds amounts, and is therefore of floats."""
+    """Return vertex numbers from an array of floats that also holds amounts."""
     if not isinstance(vertices, np.ndarray):
         return list(vertices)
     if vertices.dtype.kind == "f" and (vertices == np.floor(vertices)).all():

@@ -1,4 +1,4 @@
-"""Loads of edges on CUDA, from trees of the batch methods and a walk over them per pair."""
+"""Loads of edges on CUDA: shortest-path trees by the batch methods, and one walk per pair."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from nearfar.system.devices import runtime
 
 _DIRECTED: Slot[Graph] = Slot("directed")
 _HIGH, _LOW = 61, 36  # bits of an amount's integer and fractional part
-_MOST_PAIRS = 1 << 28  # low parts that 64 bits can add up
-_SOURCES = 1024  # sources that are searched at a time
+_MOST_PAIRS = 1 << 28  # number of low parts whose sum fits 64 bits
+_SOURCES = 1024  # sources per batch
 
 
 def device_loads(
@@ -119,7 +119,7 @@ def _directed(graph: Graph) -> Graph:
 def _parts(amounts: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uint64] | None, int]:
     """Split amounts into integers: a high part, a low part for floats, and the high part's scale.
 
-    The sum of all high parts is at most 2^62. The low part ends at 2^-97 of the whole demand.
+    The sum of all high parts is at most 2^62. The low part ends at 2^-97 of the total demand.
     """
     if amounts.dtype.kind == "i":
         return amounts.astype(np.uint64), None, 0

@@ -76,7 +76,7 @@ class Skims:
 
 
 class Searched:
-    """Searched graph of a caller's graph, and the relation of their vertices and edges."""
+    """Searched graph, and its vertices and edges in terms of the caller's graph."""
 
     def __init__(self, graph: Any, weight: Any) -> None:
         self.turns = graph if isinstance(graph, TurnGraph) else None
@@ -86,7 +86,7 @@ class Searched:
             raise NegativeWeightError(self.graph.first_negative, self.graph.n_negative)
 
     def starts(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the vertices where paths from the given ones begin."""
+        """Return the searched vertices at which paths from the given ones start."""
         return vertices if self.turns is None else self.turns.starts[vertices]
 
     def loads(self, found: NDArray[Any]) -> NDArray[Any]:
@@ -100,14 +100,14 @@ class Searched:
         return values if self.turns is None else self.turns.of_edges(values)
 
     def solved(self, run: Callable[[Graph], NDArray[np.bool_]]) -> None:
-        """Run, and repeat in 64 bits if a distance that does not fit may appear unreached."""
+        """Call ``run``; repeat it in 64 bits if an overflowing distance may seem unreached."""
         unreached = run(self.graph)
         if not unreached.any() or not may_saturate(self.graph):
             return
         wide = widest(self.graph)
         unreached = unreached if wide is self.graph else run(wide)
         if unreached.any() and may_saturate(wide):
-            # With every edge counting 1, all reachable pairs are within any limit.
+            # Distances in edges never overflow, so they show every reachable pair.
             if (run(self.graph.without_weights()) != unreached).any():
                 raise DistanceOverflowError(
                     f"a distance does not fit {wide.weight_dtype}: scale the weights down"
@@ -282,7 +282,7 @@ def skims(
     quantities: Sequence[ArrayLike] | Mapping[str, ArrayLike] = (),
     progress: Callable[[float, float], None] | None = None,
 ) -> Skims:
-    """Sum further edge quantities along shortest paths, such as metres of the fastest way.
+    """Sum further edge quantities along shortest paths, such as metres along the fastest path.
 
     Parameters
     ----------
@@ -306,14 +306,14 @@ def skims(
     Raises
     ------
     OptionError
-        If a quantity has not one finite number per edge, or integers may not fit 64 bits.
+        If a quantity does not have one finite number per edge, or integers may not fit 64 bits.
     NegativeWeightError, VertexError, DistanceOverflowError
         As for :func:`edge_loads`.
 
     Notes
     -----
-    Paths and cost are those of :func:`edge_loads`. Floats are added from the source on. Between
-    places, shares of the edges that they are on are added.
+    Paths and cost are those of :func:`edge_loads`. Floats are added in order from the source.
+    Between places, the used shares of the first and last edge are added.
 
     Examples
     --------
@@ -356,7 +356,7 @@ def _skims(
     workers: int,
     progress: Callable[[float, float], None] | None,
 ) -> tuple[NDArray[Any], list[NDArray[Any]]]:
-    """Return lengths and totals of the paths from ``begin``, which stands for ``rows``."""
+    """Return lengths and totals of the paths from ``begin``, the start vertices of ``rows``."""
     ends = np.unique(columns)
     shape = (len(rows), len(columns))
     into, entering, tails = searched.graph.entering()

@@ -34,10 +34,11 @@ from nearfar.options import Device
 from nearfar.solve.steps.request import as_graph
 from nearfar.system.threads import check_threads
 
-_WHOLE_STEP = 1 - 1e-9  # step above which the last aim says nothing about directions
-_MOST_SHARE = 0.99  # of the last aim in a conjugate one
-_MOST_TRIALS = 60  # of a step
-_BALANCE = 1e-6  # of given flows, relative to the flow through a vertex
+# step length from which the last aim carries no information about directions
+_WHOLE_STEP = 1 - 1e-9
+_MOST_SHARE = 0.99  # maximum share of the last aim in a conjugate one
+_MOST_TRIALS = 60  # maximum number of trial lengths per step
+_BALANCE = 1e-6  # tolerance of given flows, relative to the flow through a vertex
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ def assign(
             )
         if factor and not isinstance(graph, Traffic):
             raise OptionError(
-                f"{keyword(name)} is for what read_traffic gives: use fixed= for other graphs"
+                f"{keyword(name)} is for graphs from read_traffic: use fixed= for other graphs"
             )
     more: NDArray[np.float64] | float = 0.0
     if isinstance(graph, Traffic):
@@ -221,7 +222,7 @@ def assign(
         graph = town.searched
     if demand is None or costs is None:
         missing = "demand" if demand is None else "costs"
-        raise OptionError(f"{missing} is missing: give it, or what read_traffic gives as graph")
+        raise OptionError(f"{missing} is missing: give it, or a graph from read_traffic")
     network = graph if isinstance(graph, TurnGraph) else as_graph(graph, None)
     original = network.original if isinstance(network, TurnGraph) else network
     if not original.directed:
@@ -310,7 +311,7 @@ class _Problem:
     ) -> None:
         self.network = network if isinstance(network, TurnGraph) else network.without_names()
         plain = self.network.graph if isinstance(self.network, TurnGraph) else self.network
-        plain.entering()  # once for all weights
+        plain.entering()  # cached for all weights
         self.costs, self.classes = costs, classes
         self.device, self.workers = device, workers
         self.weights = np.array([one.equivalents for one in classes])
@@ -323,7 +324,7 @@ class _Problem:
         return total
 
     def begin(self) -> NDArray[np.float64]:
-        """Return the loads of the shortest paths without traffic."""
+        """Return the loads when all demand takes the shortest paths of empty links."""
         return self.shortest(self.costs.times(np.zeros(self.n_edges)))[0]
 
     def shortest(self, times: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
@@ -331,7 +332,7 @@ class _Problem:
         loads, spent = np.empty((len(self.classes), len(times))), 0.0
         searched = None
         for i, one in enumerate(self.classes):
-            # Classes with the same costs share the search graph.
+            # Classes with the same costs share the searched graph.
             if i == 0 or (one.fixed != self.classes[i - 1].fixed).any():
                 searched = Searched(self.network.with_weights(times + one.fixed), "weight")
             assert searched is not None
@@ -381,7 +382,7 @@ class _Problem:
 
 
 class _Aims:
-    """The last two aims, from which the next one is computed."""
+    """Pair of the last two aims, from which the next one is computed."""
 
     def __init__(self, problem: _Problem) -> None:
         self.problem = problem
@@ -398,7 +399,7 @@ class _Aims:
     def next(
         self, flows: NDArray[np.float64], best: NDArray[np.float64], times: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return a point whose direction from the flows descends, conjugate to the last ones."""
+        """Return an aim: a point in a descent direction conjugate to the last directions."""
         if self.last is None:
             return best
         together = self.problem.together
@@ -413,7 +414,7 @@ class _Aims:
             aim = share * self.last + (1 - share) * best
         else:
             r = together(self.before)
-            # Along the step before the last; `toward` is along the last.
+            # `across` is along the step before the last one, `toward` along the last one.
             across = (self.step * s + (1 - self.step) * r - x) * bend
             below = float((across * (r - s)).sum())
             second = -float((across * (y - x)).sum()) / below if below else 0.0
@@ -460,7 +461,7 @@ def _equilibrium(
             aim = best
             step = problem.step(flows, aim - flows)
         history[-1] = history[-1]._replace(step=step)
-        if step == 0.0:  # as close as floats can be
+        if step == 0.0:  # no closer point exists in floats
             break
         flows = np.maximum(flows + step * (aim - flows), 0)
         aims.gone(aim, step)
@@ -471,7 +472,7 @@ def _equilibrium(
 def _tell(
     progress: Callable[[float, float], None], gap: float, goal: float, done: int, most: int
 ) -> None:
-    """Report progress in digits of the gap, or in iterations if those are nearer to their end."""
+    """Report progress in digits of the gap, or in iterations if their share is larger."""
     asked = -math.log10(goal) if 0 < goal < 1 else math.inf
     share = -math.log10(max(gap, 1e-300)) / asked
     progress(1.0 if gap <= goal else min(max(share, done / (most + 1), 0.0), 1.0), 1.0)

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import OptionError, quoted
 
-_DIFFERENCE = 1e-6  # of a flow, relative, for slopes by difference
-_LARGEST_PRODUCT = 8  # powers up to this are products
+_DIFFERENCE = 1e-6  # relative change of a flow for numerical slopes
+_LARGEST_PRODUCT = 8  # integer powers up to this are computed as products
 
 
 def edge_numbers(values: Any, n_edges: int, what: str) -> NDArray[np.float64]:
@@ -77,7 +77,7 @@ class LinkCosts:
         falling = np.flatnonzero(change < -1e-9 * self.times(flows))
         if len(falling):
             raise OptionError(
-                f"the time of edge {int(falling[0])} falls when its flow grows: give times that "
+                f"the time of edge {int(falling[0])} falls as its flow grows: give times that "
                 "do not"
             )
         return np.maximum(change, 0) / (ahead - flows)

@@ -28,8 +28,8 @@ def place_skims(
 ) -> Between:
     """Return lengths and totals between places; infinite without a path.
 
-    The shortest of the paths over the ends of both edges counts, with the shares of the quantities
-    on edges that are travelled in part.
+    The shortest of the paths through the ends of both edges counts, with the shares of the
+    quantities on edges that are travelled in part.
     """
     check_weights(named_graph(graph))
     graphs = [graph, *(_with_quantity(graph, values.astype(np.float64)) for values in quantities)]
@@ -62,7 +62,7 @@ def place_skims(
 
 
 def _with_quantity(graph: Graph | TurnGraph, values: NDArray[np.float64]) -> Graph | TurnGraph:
-    """Return the graph with a quantity as weights, of which turns have none."""
+    """Return the graph with a quantity as weights, which is 0 on turns."""
     if not isinstance(graph, TurnGraph):
         return graph.with_weights(values)
     arrays = graph.starts, graph.ends, graph.vertices, graph.edges, np.zeros_like(graph.extra)

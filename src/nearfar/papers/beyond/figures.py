@@ -1,4 +1,4 @@
-"""The figure of the experiment ``beyond``: speed compared with peers, and the roofline."""
+"""Figure of the experiment ``beyond``: speed compared with peers, and the roofline."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _SHOWN = {"scipy": "SciPy", "networkit": "NetworKit", "networkx": "NetworkX"}
 def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
     """Draw ratios (over SciPy on the CPU, over one core on a GPU), and times with lower bounds.
 
-    On a GPU's host the cores were timed with the GPU; the run with the peers would add the
-    same methods a second time.
+    On the host of a GPU, the cores were timed together with the GPU; the run with the peers would
+    add the same methods a second time.
     """
     graphs = [one.key for one in done]
     best = [fastest(one, device) for one in done]
@@ -35,7 +35,7 @@ def figures_of(done: Sequence[Done], device: str) -> list[Figure]:
     ]
     bounds.append(Series("measured", graphs, [s * 1e3 if s else None for s in best]))
     roof = Panel(
-        "time of a solve, and the bound of the memory", "", "ms", bounds, kind="bars", y_log=True
+        "time of a solve, and bounds set by the memory", "", "ms", bounds, kind="bars", y_log=True
     )
     rows: dict[str, list[float | None]] = {}
     times = [_times(one, device) for one in done]

@@ -1,4 +1,4 @@
-"""The page of the experiment ``beyond``, from benchmarks/results/beyond-*.json."""
+"""Page of the experiment ``beyond``, from benchmarks/results/beyond-*.json."""
 
 # ruff: noqa: E501 - lines of Markdown
 

@@ -1,12 +1,13 @@
-"""Roofline of a device's memory: bytes that have to move, and its rates.
+"""Roofline of a device's memory: least number of bytes moved, and rates.
 
 - *stream*: the bytes that any method has to move once (row bounds and edges of the reached
   vertices, and every distance) over the measured bandwidth of a copy;
 - *gather*: as many reads of single distances in random order, over an array of this graph's size,
   as there are edges to read, over the measured rate of such reads. Every method that reads each
-  edge reads the distance at its end. Both are lower bounds of one
-read of each edge without any waiting, not goals that a method with a chain of dependent steps can
-reach.
+  edge reads the distance at its end.
+
+Both are lower bounds for one read of each edge without waiting. A method with a chain of dependent
+steps cannot reach them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _REPEATS = 5
 
 
 def bytes_once(graph: Graph, distances: Any) -> dict[str, int]:
-    """Return the bytes that any method moves at least once, and the edges that it has to look at.
+    """Return the bytes that any method moves at least once, and the number of edges it reads.
 
     Row bounds (two per reached vertex), edges (end and weight) of reached vertices, and one
     distance per vertex.
@@ -46,7 +47,7 @@ def bytes_once(graph: Graph, distances: Any) -> dict[str, int]:
 def rates(graph: Graph, device: str, scale: str) -> dict[str, float]:
     """Return bytes per second of a copy, and random reads per second from an array of n numbers.
 
-    On the CPU of one core, on a GPU of the device; ``scale="tiny"`` moves less.
+    On the CPU the rates are those of one core; ``scale="tiny"`` moves fewer bytes.
     """
     measure = _cuda_rates if device == "cuda" else _cpu_rates
     return measure(graph.n_vertices, graph.weight_dtype, scale)
@@ -88,7 +89,7 @@ def _cpu_rates(n: int, dtype: np.dtype[Any], scale: str) -> dict[str, float]:
 
 
 def _cuda_rates(n: int, dtype: np.dtype[Any], scale: str) -> dict[str, float]:
-    """Return the same on the device, by events."""
+    """Return the rates of the current CUDA device, timed by events."""
     from nearfar.system.devices import runtime
 
     cp = runtime.cupy()

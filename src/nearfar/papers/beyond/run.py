@@ -1,4 +1,4 @@
-"""Run the experiment beyond the papers: engines, peers, rates of the memory."""
+"""Run the experiment ``beyond``: engines, peers, and memory rates."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENT", "Beyond"]
 
 _SHRINK = {"tiny": 4096, "small": 64, "paper": 1}
-#: Graphs of the other papers, from the benchmark suite; those that are not at hand are left out.
+#: Graphs of the other papers, from the benchmark suite; unavailable ones are left out.
 _SUITE = {"martin": "Martin et al.", "small": "Johnson's Graph1", "newyork": "real roads"}
 _ENGINE = "near_far@cuda"
-_SETTLING = 8  # solves after which the GPU engine has chosen the graph's form
-_NETWORKX_EDGES = 1_000_000  # held as dicts; more take minutes
+_SETTLING = 8  # solves after which the GPU engine has chosen a form for the graph
+_NETWORKX_EDGES = 1_000_000  # number of edges beyond which building NetworkX's dicts takes minutes
 
 
 class Beyond(Experiment):
-    """The graphs of the papers by the best engine of each device, the peers, and the roofline."""
+    """Experiment on the papers' graphs: best engine of each device, peers, and the roofline."""
 
     name = "beyond"
     paper = "davidson-2014"
@@ -48,7 +48,7 @@ class Beyond(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """Return one graph each, small ones first."""
+        """Return one task per graph, small ones first."""
         from nearfar.lab.bench.suite import SUITE
 
         suite = [name for name in _SUITE if SUITE[name].available() is True]
@@ -100,7 +100,7 @@ class Beyond(Experiment):
         return result
 
     def tables(self, done: Sequence[Done], settings: Settings) -> list[Table]:
-        """Return the times of all, and the roofline."""
+        """Return the tables of times, and of the roofline."""
         return tables_of(done, settings.device)
 
     def figures(self, done: Sequence[Done], settings: Settings) -> list[Figure]:
@@ -122,7 +122,7 @@ def _peers(
     cores: int,
     progress: Callable[[float], None],
 ) -> dict[str, Any]:
-    """Measure ``auto`` of this library and every peer, in turns."""
+    """Measure nearfar's ``auto`` and every peer, in alternation."""
     from nearfar.lab.bench.measure import measure
     from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
 

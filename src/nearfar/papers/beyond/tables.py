@@ -13,14 +13,14 @@ __all__ = ["fastest", "own_times", "peer_times", "tables_of"]
 
 
 def tables_of(done: Sequence[Done], device: str) -> list[Table]:
-    """Return the times of all, and the roofline."""
+    """Return the tables of times, and of the roofline."""
     gpu = [_devices(done)] if device == "cuda" else []
     peers = [_beside_peers(done)] if any("peers" in one.result for one in done) else []
     return [*gpu, *peers, _roofline(done, device)]
 
 
 def peer_times(one: Done) -> dict[str, float]:
-    """Return median seconds of the peers and of ``auto``, by label, from their run in turns."""
+    """Return median seconds of the peers and of ``auto``, by label, from their alternating run."""
     rows = one.result.get("peers", {"results": []})["results"]
     return {r["contender"]: r["median_seconds"] for r in rows if r.get("median_seconds")}
 
@@ -31,7 +31,7 @@ def own_times(one: Done) -> dict[str, float]:
 
 
 def fastest(one: Done, device: str) -> float | None:
-    """Return the seconds of this project's best engine on the device that the roofline is of."""
+    """Return the seconds of nearfar's best engine on the device of the roofline."""
     if device == "cuda":
         return own_times(one).get("nearfar, GPU")
     mine = [s for label, s in peer_times(one).items() if label.startswith("nearfar")]
@@ -55,7 +55,7 @@ def _beside_peers(done: Sequence[Done]) -> Table:
         if "skipped" in r
     }
     out = "; ".join(f"{name}: {why}" for name, why in left.items())
-    caption = "Median of rounds in turns in one process, answers compared with a proven one."
+    caption = "Median of interleaved rounds in one process; answers compared with a proven one."
     return Table(
         "peers", "Every peer", caption + (f" Left out: {out}." if out else ""), columns, rows
     )
@@ -103,7 +103,7 @@ def _roofline(done: Sequence[Done], device: str) -> Table:
     where = "one core" if device == "cpu" else "the device"
     caption = (
         f"Rates of {where}, measured by the same run; bound / measured takes the greater bound, "
-        "and is above 1 where several cores beat one core's rate or caches help more than in the "
+        "and is above 1 if several cores exceed one core's rate or caches help more than in the "
         "micro-benchmark."
     )
     if device == "cuda":

@@ -1,6 +1,6 @@
 """Davidson, Baxter, Garland, Owens (2014): work-efficient parallel shortest paths on GPUs.
 
-**Proposed.** Process a frontier of vertices that just improved, and save work by their order:
+**Proposed.** Process a frontier of vertices that just improved, in an order that saves work:
 a sweep without duplicates, a near set with a far pile, ten buckets; with four ways of sharing the
 frontier's edges among threads.
 

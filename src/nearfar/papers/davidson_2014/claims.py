@@ -36,7 +36,7 @@ CLASSES = {
     "meshes": ("mesh", "circuit"),
     "scale-free graphs": ("social", "power law"),
 }
-#: Factors of both work-saving methods together: over Bellman-Ford and over Dijkstra.
+#: Stated speed-ups of both work-saving methods: over Bellman-Ford and over Dijkstra.
 STATED = {
     "road networks": ((1.3, 14), (0.24, 0.6)),
     "meshes": ((3.9, 19.85), (2, 29.4)),
@@ -44,7 +44,7 @@ STATED = {
 }
 _BF, _SWEEP, _NEAR_FAR, _BUCKETS = "Bellman-Ford", "Workfront Sweep", "Near-Far", "Bucketing"
 _SAVING = (_SWEEP, _NEAR_FAR)
-_MORE = 1.02  # two means that are closer look the same
+_MORE = 1.02  # ratio of means below which they count as equal
 _LARGE = "rmat-17m"
 
 
@@ -54,7 +54,7 @@ def of_class(done: Sequence[Done], name: str) -> list[Done]:
 
 
 def ratios(done: Sequence[Done], base: str, labels: Iterable[str]) -> list[float]:
-    """Return how many times faster each method is than the base, on each graph that has both."""
+    """Return the speed-up of each method over the base, on each graph that has both."""
     found = [speed_over(one, label, base) for one in done for label in labels]
     return [value for value in found if value is not None]
 
@@ -113,7 +113,7 @@ def _heaps(done: Sequence[Done]) -> Claim:
 
 
 def _throughput(done: Sequence[Done]) -> Claim:
-    """Return the claim on throughput, on a graph of that size or else on the rmat of Table II."""
+    """Return the claim on throughput, on a graph of the stated size or on Table II's rmat."""
     found = [one for key in (_LARGE, "rmat") for one in done if one.key == key][:1]
     rates = [rate for one in found if (rate := mteps_of(one, _NEAR_FAR))]
     here = "; ".join(
@@ -197,7 +197,7 @@ def _four_dimensions(done: Sequence[Done]) -> list[Claim]:
             "roads, parallelism",
             "VI",
             "on roads Near-Far has 100 to 200 vertices per iteration, too few to fill a GPU",
-            f"{spread(narrow)} there, {spread(wide)} on the other graphs",
+            f"{spread(narrow)} on roads, {spread(wide)} on the other graphs",
             [value < min(wide) for value in narrow] if wide else [],
         ),
     ]

@@ -61,7 +61,7 @@ def _figure_3(done: Sequence[Done]) -> Figure:
 
 
 def _figure_4(done: Sequence[Done]) -> Figure:
-    """Draw queues, labelled and final vertices (left) and touched edges (right), per iteration."""
+    """Return queues, labelled and final vertices (left) and edges (right) per iteration."""
     kept = [one for one in done if one.result.get("queues")]
     paper = [one for name in DRAWN for one in kept if one.key == name]
     panels = []

@@ -1,6 +1,6 @@
-"""The graphs of Davidson et al. (2014), Table II, or a stand-in of the same kind for each.
+"""Graphs that replace those of Davidson et al. (2014), Table II, one of the same kind for each.
 
-The paper's files are not at hand. Every stand-in is generated with seed 1 and has the paper's
+The paper's files are not available. Every replacement is generated with seed 1 and has the paper's
 number of vertices and edges at scale ``paper``; its depth in hops is measured and shown next to
 the paper's, because not every family can match it.
 """
@@ -33,7 +33,7 @@ class PaperGraph:
     vertices, edges, diameter : int
         As in the paper.
     stand_in : str
-            Description of the graph that replaces it.
+        Description of the graph that replaces it.
     make : callable
         ``make(n)`` gives about n vertices.
     """
@@ -62,7 +62,7 @@ def _delaunay(n: int) -> Graph:
 
 
 def _box(n: int) -> Graph:
-    """Return a box of unit cells, 17 of 100 edges missing: mean degree about 5, like msdoor."""
+    """Return a box of cells with 17% of the edges missing: mean degree about 5, like msdoor."""
     from nearfar.generators.random import Stream
     from nearfar.graph.graph import Graph as Made
 
@@ -165,7 +165,7 @@ GRAPHS: dict[str, PaperGraph] = {
 }
 
 
-#: Not of Table II: the size at which section V compares its throughput with two CPU libraries.
+#: Not in Table II: a graph of the size at which section V compares throughput with CPU libraries.
 LARGE = PaperGraph(
     "rmat-17m",
     "power law",
@@ -178,5 +178,5 @@ LARGE = PaperGraph(
 
 
 def source_of(graph: Graph) -> int:
-    """Return a vertex of greatest out-degree: it reaches most of the graph in every class."""
+    """Return a vertex of greatest out-degree, which reaches most of the graph in every class."""
     return int(np.argmax(graph.degrees))

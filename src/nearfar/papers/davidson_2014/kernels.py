@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def over_near_far(kernels: KernelRows, label: str, key: str) -> list[float]:
-    """Return a counter of Near-Far over that of a Bucketing, on the graphs that have both."""
+    """Return a counter of Near-Far over that of a Bucketing variant, on graphs that have both."""
     graphs = [r["graph"] for r in kernels.rows if r["label"] == label]
     return [
         kernels.at(g, "Near-Far, load balanced")["counters"][key]

@@ -1,4 +1,4 @@
-"""The page of Davidson et al. (2014), from benchmarks/results/davidson-2014-*.json."""
+"""Page of Davidson et al. (2014), from benchmarks/results/davidson-2014-*.json."""
 
 # ruff: noqa: E501 - lines of Markdown
 
@@ -39,7 +39,7 @@ def _iteration(some: Iterable[Done], label: str) -> list[float]:
 
 
 def _break_even(one: Done) -> str:
-    """Return the vertices per iteration of Near-Far, and how many the heap settles meanwhile."""
+    """Return the vertices per iteration of Near-Far, and the number the heap settles in that time."""
     counts, heap = counts_of(one, _NEAR_FAR), seconds_of(one, HEAP)
     iteration = _iteration([one], _NEAR_FAR)
     if not counts or not heap or not iteration:
@@ -73,7 +73,7 @@ def _work(some: Sequence[Done]) -> str:
 
 
 def _smaller_delta(done: Sequence[Done]) -> str:
-    """Return graphs where Near-Far saves little at the heuristic's delta, with the smallest one."""
+    """Return graphs on which Near-Far saves little, with its savings at the smallest delta."""
     told = []
     for one in done:
         sweep, near = counts_of(one, _SWEEP), counts_of(one, _NEAR_FAR)
@@ -91,7 +91,7 @@ def _smaller_delta(done: Sequence[Done]) -> str:
 
 
 def _narrower() -> str:
-    """Return what buckets narrower than Near-Far's step save."""
+    """Return the savings of buckets narrower than Near-Far's step."""
     kernels = KernelRows("davidson")
     text = "buckets as wide as Near-Far's step process the same vertices in the same order"
     if not kernels.there:
@@ -120,7 +120,7 @@ def _reorganising() -> str:
 
 
 def _balancing(some: Sequence[Done]) -> str:
-    """Return what load balancing costs each policy."""
+    """Return the cost of load balancing for each policy."""
     told = []
     for policy in ("sweep", "near-far"):
         over = [
@@ -133,7 +133,7 @@ def _balancing(some: Sequence[Done]) -> str:
 
 
 def _gathering() -> str:
-    """Return why load balancing costs time."""
+    """Return the reason why load balancing costs time."""
     kernels = KernelRows("davidson")
     gather = ""
     if kernels.there and "road-cal" in kernels.graphs():
@@ -252,24 +252,24 @@ _FIGURES = {
 }
 
 
-#: Columns that show where a stand-in differs from the paper's graph.
+#: Columns that show differences between a replacement and the paper's graph.
 _HOPS = (
     "A graph of the same class replaces each of the paper's files. Hops: the greater depth of two breadth-first "
     "searches, a lower bound of the diameter."
 )
 _DEPTHS = ("vertices", "hops", "paper: vertices", "paper: diameter")
-#: Figures whose table has a row per class of graphs, and which of its columns.
+#: Figures whose table has a row per class of graphs, with the columns of that table.
 _BY_CLASS = {
     5: tuple(f"{label}, times" for label in (_BF, _SWEEP, _NEAR_FAR, _BUCKETS, _ONE)),
 }
 
 
 def _figures(kept: Kept, where: str) -> list[str]:
-    """Return each figure, and those of :data:`_BY_CLASS` with a summary of their numbers."""
+    """Return each figure; those in :data:`_BY_CLASS` have a summary of their numbers."""
     lines = []
     for number, text in _FIGURES.items():
         if kept.device == "cpu" and number == 5:
-            continue  # its sequential forms are for counting
+            continue  # the sequential forms serve only for counting
         lines += kept.figure(f"figure-{number}", f"Figure {number} on {where}: {text}")
         if kept.device == "cuda" and number in _BY_CLASS:
             lines += kept.summary(f"figure-{number}", _class_of, _BY_CLASS[number])

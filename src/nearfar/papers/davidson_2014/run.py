@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENT", "METHODS", "Davidson2014"]
 
-#: Vertices are the paper's divided by this.
+#: Divisor of the paper's numbers of vertices, by scale.
 _SHRINK = {"tiny": 4096, "small": 64, "paper": 1}
 _FACTORS = (1 / 64, 1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0)
-#: The paper's names of the methods, and ours by device.
+#: The paper's names of the methods, and nearfar's ids by device.
 METHODS = {
     "Bellman-Ford": {"cpu": "bellman_ford@cpu", "cuda": "bellman_ford@cuda"},
     "Workfront Sweep": {"cpu": "workfront_sweep@cpu", "cuda": "workfront_sweep@cuda"},
@@ -60,7 +60,7 @@ def _recorded(graph: Any, source: int, method: str) -> dict[str, list[int]]:
 
 
 class Davidson2014(Experiment):
-    """Tables II-III and Figures 3-7."""
+    """Experiment with Tables II-III and Figures 3-7."""
 
     name = "davidson-2014"
     paper = "davidson-2014"
@@ -73,7 +73,7 @@ class Davidson2014(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """Return one graph each, small ones first; the last is not of Table II."""
+        """Return one task per graph, small ones first; the last is not in Table II."""
         order = sorted([*GRAPHS.values(), LARGE], key=lambda g: g.edges)
         return [Task(g.name, {"graph": g.name}, g.edges / 1e6) for g in order]
 
@@ -91,7 +91,7 @@ class Davidson2014(Experiment):
         settings: Settings,
         progress: Callable[[float], None],
     ) -> dict[str, Any]:
-        """Return all methods, traversals, queue sizes and deltas on one graph."""
+        """Measure all methods, traversals, queue sizes and deltas on one graph."""
         from nearfar.lab.profile import delta_sweep
 
         assert made is not None
@@ -131,7 +131,7 @@ class Davidson2014(Experiment):
 
 
 def _cases(device: str, *, large: bool) -> list[Case]:
-    """Return all methods and traversals; of the large graph those that its throughput is about."""
+    """Return all methods and traversals, or for the large graph those compared by throughput."""
     heap = case(HEAP, "dijkstra_binary_heap@cpu")
     if large:
         near_far = case("Near-Far", METHODS["Near-Far"][device])

@@ -76,19 +76,19 @@ def in_paper_order(done: Sequence[Done]) -> list[Done]:
 
 
 def labels_of(done: Sequence[Done]) -> list[str]:
-    """Return methods without the traversals and the base."""
+    """Return the methods except the traversals and the base."""
     every = dict.fromkeys(label for one in done for label in one.result["cases"])
     return [x for x in every if x != HEAP and not x.startswith(("sweep ", "near-far "))]
 
 
 def seconds_of(one: Done, label: str) -> float | None:
-    """Return the median of a method's samples; None where it was not measured."""
+    """Return the median of a method's samples, or None if it was not measured."""
     found = one.result["cases"].get(label)
     return float(found["median_seconds"]) if found else None
 
 
 def speed_over(one: Done, label: str, base: str = HEAP) -> float | None:
-    """Return how many times faster a method is than another."""
+    """Return the speed-up of a method over another."""
     seconds, heap = seconds_of(one, label), seconds_of(one, base)
     return heap / seconds if heap and seconds else None
 
@@ -175,7 +175,7 @@ def _work(done: Sequence[Done]) -> Table:
 def discarded(one: Done, method: str = "Near-Far") -> float | None:
     """Return the percent of the far pile's entries that its compactions drop.
 
-    None where the pile was never taken from, or where iterations were left out of the record.
+    None if the pile was never compacted, or if iterations are missing from the record.
     """
     queues = one.result.get("queues", {}).get(method, {})
     far, near = queues.get("far", ()), queues.get("frontier", ())

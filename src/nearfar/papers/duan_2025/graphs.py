@@ -1,4 +1,4 @@
-"""The graphs of the BMSSP experiment: sparse random, road-like and Kronecker, by their size."""
+"""Graphs of the BMSSP experiment: sparse random, road-like and Kronecker, by size."""
 
 from __future__ import annotations
 

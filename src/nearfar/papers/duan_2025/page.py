@@ -1,4 +1,4 @@
-"""The page of Duan et al. (2025), from benchmarks/results/duan-2025-cpu.json."""
+"""Page of Duan et al. (2025), from benchmarks/results/duan-2025-cpu.json."""
 
 from __future__ import annotations
 

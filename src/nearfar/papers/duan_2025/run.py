@@ -1,4 +1,4 @@
-"""Run the experiment on BMSSP: tasks by family and size, each with all methods."""
+"""Run the experiment on BMSSP: one task per family and size, each with all methods."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENT", "Duan2025"]
 
-#: Vertices, as an exponent, above which the graph of constant degree is left out.
+#: Base-2 logarithm of the number of vertices above which the graph of constant degree is left out.
 _CONSTANT_DEGREE_UP_TO = 20
 
 
 class Duan2025(Experiment):
-    """Times and operation counts by size; the paper itself measures nothing."""
+    """Experiment on times and operation counts by size; the paper reports no measurements."""
 
     name = "duan-2025"
     paper = "duan-2025"

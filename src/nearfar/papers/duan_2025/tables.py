@@ -43,7 +43,7 @@ def of_family(done: Sequence[Done], family: str) -> list[Done]:
 
 
 def seconds(one: Done, label: str) -> float | None:
-    """Return the median seconds of a method on a graph; None where it was not measured."""
+    """Return the median seconds of a method on a graph, or None if it was not measured."""
     case = one.result["cases"].get(label)
     return None if case is None else float(case["median_seconds"])
 
@@ -79,7 +79,7 @@ def _milliseconds(one: Done, label: str) -> float | None:
 
 
 def figures_of(done: Sequence[Done]) -> list[Figure]:
-    """Return the time over that of the binary heap, by size, a panel for each family."""
+    """Return the figure of times over that of the binary heap, by size, a panel per family."""
     panels = []
     for family in FAMILIES:
         graphs = [one for one in of_family(done, family) if seconds(one, BASE)]

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["FEW_EDGES", "claims_of", "iteration_seconds", "iterations_of", "over"]
 
-#: Below so many edges the paper sees no significant advantage.
+#: Number of edges below which the paper sees no significant advantage.
 FEW_EDGES = 150_000
 _SIGNIFICANT = 1.1
 _SEQUENTIAL, _FORMS = "sequential", ("flag", "queue", "prefix")
 
 
 def over(result: dict[str, Any], label: str, base: str = _SEQUENTIAL) -> float:
-    """Return how many times faster a form solves all pairs than another."""
+    """Return the speed-up of a form over another for all pairs."""
     cases = result["cases"]
     return float(cases[base]["all_pairs_seconds"] / cases[label]["all_pairs_seconds"])
 

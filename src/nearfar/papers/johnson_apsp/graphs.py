@@ -1,4 +1,4 @@
-"""The graphs of the Johnson paper's Table 1: six of eight are in the folder of public graphs."""
+"""Graphs of the Johnson paper's Table 1, of which six of eight are available."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GRAPHS", "MISSING", "load"]
 
-#: Name in Table 1, file, vertices and edges as the paper prints them; None where it is not at hand.
+#: Name in Table 1, file, vertices and edges as printed in the paper; None for a missing file.
 GRAPHS: dict[str, tuple[str | None, int, int]] = {
     "graph1": ("p2p-Gnutella08", 6_301, 20_777),
     "graph2": ("p2p-Gnutella30", 36_682, 88_328),

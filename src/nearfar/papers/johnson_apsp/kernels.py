@@ -38,7 +38,7 @@ def iterations(kernels: KernelRows) -> list[str]:
         "kernels: launches, the wait for delta, the prefix sum, and copying the row to the host, "
         "once. The graphs named by their size are uniform random ones of out-degree 12."
     )
-    title = "Where an iteration's time goes"
+    title = "Time of an iteration"
     return kernels.table(title, columns, rows, note, lambda row: str(row[2]))
 
 
@@ -57,7 +57,7 @@ def relax_share(kernels: KernelRows, graphs: Iterable[str], form: str) -> list[f
 
 
 def queue_over_flag(kernels: KernelRows, graphs: list[str], *, relax: bool) -> list[float]:
-    """Time of the queue form over the flag form: of the relax kernel, or of the whole run."""
+    """Return the time of the queue form over the flag form, of the relax kernel or the whole run."""
     found = []
     for graph in graphs:
         pair = [kernels.at(graph, form) for form in ("queue", "flag")]
@@ -67,7 +67,7 @@ def queue_over_flag(kernels: KernelRows, graphs: list[str], *, relax: bool) -> l
 
 
 def update_ratio(kernels: KernelRows, graphs: list[str]) -> list[float]:
-    """Time of filling the queue by atomics over that of setting flags."""
+    """Return the time of filling the queue by atomics over that of setting flags."""
     return [
         kernel_seconds(kernels.at(g, "queue"), "update_queue")
         / kernel_seconds(kernels.at(g, "flag"), "update_flags")

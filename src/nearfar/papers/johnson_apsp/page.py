@@ -1,4 +1,4 @@
-"""The page of the Johnson paper, from benchmarks/results/johnson-apsp-*.json."""
+"""Page of the Johnson paper, from benchmarks/results/johnson-apsp-*.json."""
 
 # ruff: noqa: E501 - lines of Markdown
 
@@ -98,7 +98,7 @@ def _closer(kernels: KernelRows, few: list[str]) -> str:
 
 
 def _batched(kept: Kept) -> str:
-    """Return the speeds of this project's engines on the same graphs."""
+    """Return a sentence with the speeds of nearfar's engines on the same graphs."""
     found = [
         f"{label} {spread([over(one.result, label) for one in kept.done if label in one.result['cases']])}"
         for label in ("batched", "lanes, all cores", "worker per source, all cores")

@@ -1,4 +1,4 @@
-"""Run Johnson's experiments: samples of sources by every method, in turns."""
+"""Run the Johnson experiments: samples of sources by every method, in alternation."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _batch(
 
 
 class JohnsonApsp(Experiment):
-    """Table 1, Figures 3 and 4."""
+    """Experiment with Table 1 and Figures 3 and 4."""
 
     name = "johnson-apsp"
     paper = "johnson-cuda"
@@ -93,7 +93,7 @@ class JohnsonApsp(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """Return the six graphs that are at hand; at scale tiny the smallest."""
+        """Return the tasks of the six available graphs; at scale tiny only the smallest."""
         here = [
             Task(key, {"graph": name}, edges / 1e5)
             for key, (name, _, edges) in GRAPHS.items()
@@ -112,7 +112,7 @@ class JohnsonApsp(Experiment):
         settings: Settings,
         progress: Callable[[float], None],
     ) -> dict[str, Any]:
-        """Return the samples of sources by every method, in turns."""
+        """Solve the samples of sources by every method, in alternation."""
         assert made is not None
         graph = made.graph
         n, at = graph.n_vertices, ("tiny", "small", "paper").index(settings.scale)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMS", "SEQUENTIAL", "all_pairs_of", "labels_of", "over_sequential", "tables_of"]
 
 SEQUENTIAL = "sequential"
-#: The paper's forms, and their variants' names.
+#: Forms of the paper, and the names of their variants.
 FORMS = {"flag": "johnson_flag", "queue": "johnson_queue", "prefix": "johnson_prefix"}
 
 
@@ -23,12 +23,12 @@ def tables_of(done: Sequence[Done], device: str) -> list[Table]:
     first: list[list[Any]] = []
     for key, (name, vertices, edges) in GRAPHS.items():
         mine = found.get(key)
-        what = name or f"{MISSING[key]}, by its size: not at hand"
+        what = name or f"{MISSING[key]}, by its size: not available"
         sizes = (mine["n"], mine["m"]) if mine else (None, None)
         first.append([key, what, vertices, edges, *sizes])
     columns = [Column(x) for x in ("graph", "which", "paper: nodes", "paper: edges")]
     columns += [Column("vertices here"), Column("edges here")]
-    text = "Two of eight are missing. Weights are 1..100, seeded: the paper says nothing of them."
+    text = "Two of eight are missing. Weights are 1..100, seeded: the paper does not specify them."
     made = [Table("table-1", "Table 1: the graphs", text, columns, first)]
     labels = labels_of(done)
     times = [[k, *(all_pairs_of(r, x) for x in labels)] for k, r in found.items()]
@@ -63,13 +63,13 @@ def labels_of(done: Sequence[Done]) -> list[str]:
 
 
 def all_pairs_of(result: dict[str, Any], label: str) -> float | None:
-    """Return the seconds of all pairs by a method; None where it was not run."""
+    """Return the seconds of all pairs by a method, or None if it was not run."""
     found = result["cases"].get(label)
     return float(found["all_pairs_seconds"]) if found else None
 
 
 def over_sequential(result: dict[str, Any], label: str) -> float | None:
-    """Return how many times faster a method is than the sequential one; None without both."""
+    """Return the speed-up of a method over the sequential one, or None without both."""
     base, mine = all_pairs_of(result, SEQUENTIAL), all_pairs_of(result, label)
     return base / mine if base and mine else None
 

@@ -9,7 +9,7 @@ share the least tentative distance, and relaxes by successors (F) or by predeces
   ``frontier_matrix_*``: on a matrix (5)
 - ``frontier_predecessors_2min``, ``_h1``, ``_h2``, ``_h3``: parts of U on the host (4.1);
   ``_plus``: staged in shared memory (4.2)
-- ``*_no_atomics`` and ``two_cost_arrays``: unsafe, with the races that the paper shows (4.1, 4.3)
+- ``*_no_atomics`` and ``two_cost_arrays``: unsafe, with the races shown in the paper (4.1, 4.3)
 
 **Found.** F on a GPU is faster than a Fibonacci heap, as the paper says; U is not the fastest on
 matrices. ``claims.py`` compares every statement of the paper with measurements, and

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 __all__ = ["OVERLAP", "Runs", "claims_of"]
 
-#: Two curves overlap where the times differ by less than this share.
+#: Relative difference of times below which two curves overlap.
 OVERLAP = 0.1
 _WHOLLY = ("U-GPU", "U-GPU+2min", "F-GPU")
 _HYBRIDS = ("U-H1", "U-H2", "U-H3")
 
 
 class Runs:
-    """Ratios within one graph, over the graphs of a kind; a method may be missing anywhere."""
+    """Ratios of methods per graph; a method may be missing on any graph."""
 
     def __init__(self, done: Sequence[Done]) -> None:
         self.done = done
@@ -33,7 +33,7 @@ class Runs:
         return [r for r in found if all(label in r["cases"] for label in labels)]
 
     def ratios(self, kind: str, slow: str, fast: str) -> list[float]:
-        """Return how many times faster ``fast`` is than ``slow``, per graph."""
+        """Return the speed-up of ``fast`` over ``slow``, per graph."""
         return [_seconds(r, slow) / _seconds(r, fast) for r in self.of(kind, slow, fast)]
 
     def counts(self, kind: str, counter: str, *labels: str) -> list[list[float]]:
@@ -50,7 +50,7 @@ class Runs:
         return [a / b for a, b in self.counts(kind, counter, top, bottom) if b]
 
     def largest(self, kind: str, slow: str, fast: str) -> str:
-        """Return the ratio on the largest graphs that have both, with their size and the range."""
+        """Return as text the ratio on the largest graphs with both methods, and the full range."""
         some = self.of(kind, slow, fast)
         if not some:
             return "-"
@@ -73,7 +73,7 @@ def _graphs(found: Sequence[Any]) -> str:
 
 
 def claims_of(done: Sequence[Done]) -> list[Claim]:
-    """Return all claims, also of methods that were not measured."""
+    """Return all claims, including those on methods that were not measured."""
     runs = Runs(done)
     return [*_lists(runs), *_matrices(runs), *_race(done)]
 

@@ -1,4 +1,4 @@
-"""Single kernels of Martin's methods: ways to store a sum, and what staging row bounds saves."""
+"""Single kernels of Martin's methods: ways to store a sum, and savings by staging row bounds."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def matrices(kernels: KernelRows) -> list[str]:
     columns += ["relax, ms in all", "solve, ms"]
     note = (
         "F-GPU is *atomic*, F-GPU-no-atomic is *read, then plain store*; the two others exist for "
-        "this table. U-GPU looks at columns and stores once per vertex."
+        "this table. U-GPU reads columns and stores once per vertex."
     )
     title = "Atomics and reads in the relax step"
     return kernels.table(title, columns, rows, note, _stored)
 
 
 def _stored(row: list[Any]) -> str:
-    """Return the label of a row, marked where distances were wrong."""
+    """Return the label of a row, with a mark if distances were wrong."""
     return str(row[1]) if row[2] == "yes" else f"{row[1]}, wrong"
 
 

@@ -1,4 +1,4 @@
-"""The page of Martin et al. (2009), from benchmarks/results/martin-2009-*.json."""
+"""Page of Martin et al. (2009), from benchmarks/results/martin-2009-*.json."""
 
 # ruff: noqa: E501 - lines of Markdown
 
@@ -70,7 +70,7 @@ def _same(runs: Runs) -> str:
 
 
 def _apart(runs: Runs, kind: str, one: str, other: str) -> str:
-    """Return on how many graphs two methods differ, and whether their samples overlap."""
+    """Return a sentence on the number of graphs on which two methods differ beyond overlap."""
     apart = [
         [[sample[2] for sample in r["cases"][label]["samples"]] for label in (one, other)]
         for r in runs.of(kind, one, other)
@@ -99,7 +99,7 @@ def _iteration(runs: Runs, kind: str = "list") -> str:
 
 
 def _fastest(runs: Runs) -> str:
-    """Return on how many matrices each method is the fastest, and up to which size."""
+    """Return a sentence on the number and the sizes of matrices on which each method is fastest."""
     found: Counter[str] = Counter()
     largest: dict[str, int] = {}
     for result in runs.of("matrix", "FH", "U-GPU"):
@@ -137,7 +137,7 @@ def _atomics(runs: Runs) -> str:
 
 
 def _counts(found: Counter[int]) -> str:
-    """Return the number of graphs per size, with equal neighbours together."""
+    """Return the number of graphs per size as text, with runs of equal numbers combined."""
     sizes = sorted(found)
     if len(set(found.values())) == 1:
         return str(found[sizes[0]])

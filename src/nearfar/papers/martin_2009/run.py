@@ -45,8 +45,8 @@ RACES = {
     "F-GPU": "frontier_successors@cuda",
     "U-GPU": "frontier_predecessors@cuda",
 }
-#: Measured apart from the GPU's own methods: those of the host, which need no GPU, and those that
-#: share an iteration between both.
+#: Measured separately from the GPU's own methods: those of the host, which need no GPU, and those
+#: that divide an iteration between host and GPU.
 PARTS = {"cpu": ("",), "cuda": ("", "host", "hybrid")}
 #: Seconds of a task, by kind and part, of the smallest lists and matrices.
 COSTS = {
@@ -56,12 +56,12 @@ COSTS = {
     ("matrix", ""): 0.004,
     ("matrix", "host"): 0.02,
 }
-#: The most graphs per size at the paper's scale.
+#: Maximum number of graphs per size at the paper's scale.
 MOST = {"host": 3, "hybrid": 1}
 
 
 class Martin2009(Experiment):
-    """The experiments of section 6 and of section 4.3."""
+    """Experiments of sections 6 and 4.3."""
 
     name = "martin-2009"
     paper = "martin-2009"
@@ -73,7 +73,7 @@ class Martin2009(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """Return tasks: the counterexample, matrices, lists by size and graph; then the host's."""
+        """Return the tasks: counterexample, matrices, lists by size and graph, then host tasks."""
         lists, unit, matrices, side, runs = SIZES[settings.scale]
         found = []
         if settings.device == "cuda":
@@ -108,7 +108,7 @@ class Martin2009(Experiment):
         settings: Settings,
         progress: Callable[[float], None],
     ) -> dict[str, Any]:
-        """Return one graph with every method, or the counterexample."""
+        """Measure every method on one graph, or the counterexample."""
         what = task.what
         if made is None:
             return {"races": [_race(directed, what["runs"]) for directed in (True, False)]}
@@ -126,7 +126,7 @@ class Martin2009(Experiment):
 
 
 def _most(settings: Settings, part: str) -> int:
-    """Return how many graphs of a size a part takes; heaps take seconds at the paper's sizes."""
+    """Return the number of graphs per size of a part; heaps take seconds at the paper's sizes."""
     return MOST.get(part, settings.graphs) if settings.scale == "paper" else settings.graphs
 
 

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 BASE = "FH"
-# The paper's names (section 4.1) and the variants here.
+# The paper's names (section 4.1), and the variants.
 HOST_LISTS = {
     BASE: "dijkstra_fibonacci_heap@cpu",
     "F-CPU": "frontier_successors@cpu",
@@ -116,7 +116,7 @@ def by_size(done: Sequence[Done], kind: str) -> dict[int, list[dict[str, Any]]]:
 
 
 def labels_of(sizes: dict[int, list[dict[str, Any]]]) -> list[str]:
-    """Return the methods that any of the graphs has, in the paper's order."""
+    """Return the methods measured on any graph, in the paper's order."""
     order = [*HOST_LISTS, *HYBRIDS, *GPU_LISTS]
     there = {label for results in sizes.values() for r in results for label in r["cases"]}
     return [label for label in order if label in there]

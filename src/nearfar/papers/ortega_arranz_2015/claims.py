@@ -26,7 +26,7 @@ __all__ = ["CROSSINGS", "claims_of", "memory_ratio", "saved"]
 
 _HEAP, _CPU, _OPT = "relaxed heap", "CPU Crauser succ.", "GPU Crauser opt."
 _MARTIN, _GPU = "GPU Martin succ.", "GPU Crauser succ."
-#: Degree from which the GPU is ahead of Boost's heap, how far there, and at degree 2,000 (Titan).
+#: Degree from which the GPU is faster than Boost's heap, speed-up at it, and at 2,000 (Titan).
 CROSSINGS = {24: (200, 2.13, 6.9), 49: (20, 1.28, 10.0), 98: (10, 1.24, 19.0)}
 
 
@@ -35,7 +35,7 @@ def _known(values: Iterable[float | None]) -> list[float]:
 
 
 def saved(one: Done, slow: str, fast: str) -> float | None:
-    """Return the percent of the first method's time that the second saves."""
+    """Return the time saved by the second method, in percent of the first one's."""
     ratio = ratio_of(one, slow, fast)
     return None if ratio is None else 100.0 * (1.0 - 1.0 / ratio)
 
@@ -50,7 +50,7 @@ def memory_ratio(one: Done, label: str) -> float | None:
 
 
 def claims_of(done: Sequence[Done]) -> list[Claim]:
-    """Return all claims, also of methods that were not measured."""
+    """Return all claims, including those on methods that were not measured."""
     martin, random = of_kind(done, "martin"), of_kind(done, "random")
     real = of_kind(done, "real")
     return [*_on_martin(martin), *_on_random(random), *_on_real(real), *_heap(random, real, done)]
@@ -60,7 +60,7 @@ def _saves(
     key: str, where: str, said: str, stated: OneOf, some: Sequence[Done], slow: str, fast: str
 ) -> Claim:
     gains = _known(saved(one, slow, fast) for one in some)
-    # "Up to" where the paper has two devices; else one number, compared with the median.
+    # "Up to" for two devices in the paper; a single number is compared with the median.
     sizes = gains if len(stated.reached) > 1 or not gains else [float(np.median(gains))]
     return claim(key, where, said, f"{spread(gains)}%", [gain > 0 for gain in gains], stated, sizes)
 

@@ -13,7 +13,7 @@ from nearfar.lab.experiments.kept import Counts
 
 
 def idle(row: dict[str, Any], reading: str) -> float:
-    """Return the percent of the threads of relax that do not work, by one reading of "working"."""
+    """Return the percentage of idle threads of relax, by one reading of "working"."""
     return 100.0 * (1.0 - float(row[reading]) / float(row["threads"]))
 
 
@@ -36,7 +36,7 @@ _MARTIN, _CRAUSER = "martin", "crauser"
 
 
 def _over(row: dict[str, Any], top: str) -> float:
-    """Return the median of a method's times over CPU Martin's, turn by turn."""
+    """Return the median ratio of a method's times to CPU Martin's, round by round."""
     pairs = zip(row["samples"][top], row["samples"][_MARTIN], strict=True)
     return float(np.median([a / b for a, b in pairs]))
 

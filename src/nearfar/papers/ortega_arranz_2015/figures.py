@@ -58,7 +58,7 @@ def _named(label: str) -> str:
 
 
 def _figure(number: int, title: str, panels: Sequence[Panel], columns: int) -> Figure | None:
-    """Return a figure of the panels that have something to show; None when none has."""
+    """Return a figure of the panels with data, or None without any."""
     shown = [panel for panel in panels if panel.series]
     if not shown:
         return None
@@ -66,7 +66,7 @@ def _figure(number: int, title: str, panels: Sequence[Panel], columns: int) -> F
 
 
 def _figure_2(martin: Sequence[Done]) -> Figure | None:
-    """Draw Martin's graphs: sequential forms, GPU forms, default and tuned, threads."""
+    """Return the figure of Martin's graphs: sequential forms, GPU forms, launch shapes, threads."""
     xs = [one.what["vertices"] / 2**20 for one in martin]
 
     def panel(title: str, labels: Sequence[str]) -> Panel:
@@ -84,7 +84,7 @@ def _figure_2(martin: Sequence[Done]) -> Figure | None:
 
 
 def _threads(martin: Sequence[Done], xs: list[float]) -> Panel:
-    """Draw the threads of the relax kernel over all iterations, and those with work."""
+    """Return the panel of the relax kernel's threads over all iterations, and those with work."""
     series = []
     for label in (_DEFAULT, "GPU Crauser pred."):
         form = _WORDS[label.rpartition(" ")[2]]
@@ -98,7 +98,7 @@ def _threads(martin: Sequence[Done], xs: list[float]) -> Panel:
 def _by_degree(
     number: int, title: str, random: Sequence[Done], labels: Sequence[str]
 ) -> Figure | None:
-    """Time against out-degree, a panel for each number of vertices."""
+    """Return the figure of time against out-degree, a panel per number of vertices."""
     panels = []
     for n in sorted({one.what["vertices"] for one in random}):
         some = sorted(
@@ -116,13 +116,13 @@ def _by_degree(
 def _by_graph(
     number: int, title: str, real: Sequence[Done], labels: Sequence[str]
 ) -> Figure | None:
-    """Time of each graph as bars."""
+    """Return the figure of the time on each graph as bars."""
     values = {x: [_ms(one, x) for one in real] for x in labels if x in labels_of(real)}
     return _figure(number, title, [_bars("time of a solve", "ms", real, values, log=True)], 1)
 
 
 def _gains(number: int, some: Sequence[Done]) -> Figure | None:
-    """Draw the time that the tuned launch shape saves."""
+    """Return the figure of the time saved by the tuned launch shape."""
     gains = [saved_by_tuning(one) for one in some]
     if all(gain is None for gain in gains):
         return None
@@ -133,7 +133,7 @@ def _gains(number: int, some: Sequence[Done]) -> Figure | None:
 
 
 def _figure_11(held: Sequence[Done]) -> Figure | None:
-    """Return the memory in use: the graph's rows and the greatest memory of one solve."""
+    """Return the figure of memory: the graph's rows, and the greatest memory of one solve."""
     values: dict[str, list[float | None]] = {}
     for label in ORDER:
         solves = [(one.result["memory"].get(label), one.result["graph_bytes"]) for one in held]

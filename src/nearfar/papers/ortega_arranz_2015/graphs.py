@@ -1,4 +1,4 @@
-"""The graphs of Ortega-Arranz et al. (2015), section 4.3, by scale; real ones with weights 1..100.
+"""Graphs of Ortega-Arranz et al. (2015), section 4.3, by scale; real ones with weights 1..100.
 
 The paper's Dimacs files of the families walshaw (meshes), clustering, Kronecker and social networks
 are replaced by files of the same families from the folder that ``NEARFAR_DATA`` names, and by
@@ -90,7 +90,7 @@ def graph_of(what: Mapping[str, Any], scale: str) -> Graph:
     from nearfar.formats import read
 
     bare = read(data_file(_FILES[name][1]))
-    # Drawn by the pair of ends, so that both directions of an undirected edge weigh the same.
+    # Weights depend on the pair of ends, so both directions of an undirected edge weigh the same.
     tails = bare.tails(np.int64)
     low, high = np.minimum(tails, bare.indices), np.maximum(tails, bare.indices)
     table = Stream(1, "ortega.real").integers(1, 100, 1 << 16, np.int32)

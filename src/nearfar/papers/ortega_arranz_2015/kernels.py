@@ -9,7 +9,7 @@ _STEPS = ("relax", "minimum", "update")
 
 
 def crauser_iteration(kernels: KernelRows) -> str:
-    """Return kernels of an iteration of Martin's and Crauser's successors; empty without them."""
+    """Return a sentence on the kernels of an iteration of both successor forms, if measured."""
     graph = next((g for g in kernels.graphs() if g.startswith("martin")), None)
     if graph is None:
         return ""

@@ -1,4 +1,4 @@
-"""Measure the memory of a solve besides the graph, on the host or on the device."""
+"""Measure the memory of a solve in addition to the graph, on the host or on the device."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def graph_bytes(graph: Graph) -> int:
 
 
 def solve_bytes(one: Case, graph: Graph, source: int) -> int | None:
-    """Return the greatest memory of one solve above that in use before it.
+    """Return the peak memory of one solve above the memory in use before it.
 
-    A solve before makes the graph, its transpose and other arrays that are kept for later solves.
+    A preceding solve builds the transpose and other arrays that are cached for later solves.
     On the device this is the size of a separate memory pool; on the host the high-water mark of
-    resident memory, which Linux lets a process reset; None elsewhere.
+    resident memory, which a process can reset on Linux; None on other systems.
     """
     warm = one.variant.run(graph, source, one.options, Workspace(threads=one.threads))
     del warm
     gc.collect()
     if one.variant.device == "cuda":
         cp = runtime.cupy()
-        # A separate pool: free blocks of the default pool would hide allocations.
+        # In the default pool, free blocks would hide allocations.
         pool = cp.cuda.MemoryPool()
         with cp.cuda.using_allocator(pool.malloc):
             answer = one.variant.run(graph, source, one.options, Workspace())

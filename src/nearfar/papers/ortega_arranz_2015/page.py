@@ -1,4 +1,4 @@
-"""The page of Ortega-Arranz et al. (2015), from benchmarks/results/ortega-arranz-2015-*.json."""
+"""Page of Ortega-Arranz et al. (2015), from benchmarks/results/ortega-arranz-2015-*.json."""
 
 # ruff: noqa: E501 - lines of Markdown
 
@@ -59,7 +59,7 @@ def _against_martin(some: Sequence[Done], device: str, form: str) -> tuple[str, 
 
 
 def _noise(some: Iterable[Done]) -> str:
-    """Return how much two timings of one shape differ, where the tuned shape is the default."""
+    """Return the difference between two timings of one shape, if the tuned shape is the default."""
     found = []
     for one in some:
         if saved_by_tuning(one) == 0.0:
@@ -150,7 +150,7 @@ def _bend(random: Sequence[Done]) -> str:
 
 
 def _ahead(real: Sequence[Done]) -> str:
-    """Return meshes on which the GPU is ahead of the heap, with their iterations."""
+    """Return a sentence on the meshes on which the GPU is faster than the heap."""
     told = [
         f"{name_of(one)} ({cell(counter_of(one, _GPU, 'iterations'))} iterations for {one.result['n']:,} vertices)"
         for one in real
@@ -220,7 +220,7 @@ def page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-#: Tables that follow a figure, and which of their columns.
+#: Tables that follow a figure, with their columns.
 _TIMES = tuple(f"{label}, ms" for label in (_HEAP, _CPU, _MARTIN, _GPU))
 _TABLES = {
     2: ("martin-times", _TIMES),
@@ -230,7 +230,7 @@ _TABLES = {
 
 
 def _summaries(kept: Kept, number: int) -> list[str]:
-    """Return the tables of a figure with a row per family of graphs."""
+    """Return the tables of a figure, with a row per family of graphs."""
     families = {
         name_of(one): str(one.what.get("family") or name_of(one).split()[0]) for one in kept.done
     }

@@ -1,4 +1,4 @@
-"""Tables 1 to 4 of Ortega-Arranz et al. (2015) in the paper's form: its boards, and here."""
+"""Tables 1 to 4 of Ortega-Arranz et al. (2015), with the paper's boards and this device."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TABLE_2 = {
     "98k deg1000": ((5.91, 6.13, 8.16), (1.27, 1.24, 1.31)),
     "98k deg2000": ((6.23, 6.32, 9.09), (1.13, 1.13, 1.16)),
 }
-#: Table 3: the same, the best of each family of real graphs.
+#: Table 3: the same ratios, best of each family of real graphs.
 TABLE_3 = {
     "walshaw": ((19.23, 19.22, 16.57), (27.99, 28.00, 29.20)),
     "clustering": ((25.43, 26.68, 25.41), (23.97, 26.63, 30.61)),
@@ -76,7 +76,7 @@ def degree_class(degree: int) -> int:
 
 
 def paper_tables(done: Sequence[Done]) -> list[Table]:
-    """Return tables 1 to 4; a table without anything measured is left out."""
+    """Return tables 1 to 4, without tables that have no measurements."""
     random, real = of_kind(done, "random"), of_kind(done, "real")
     tuned = [one for one in random if one.result.get("shape")]
     found = [_shapes(tuned), _random_speedups(random), _family_speedups(real), _gains(tuned)]
@@ -93,7 +93,7 @@ def _sizes(some: Iterable[Done]) -> list[str]:
 
 
 def _shapes(tuned: Sequence[Done]) -> Table:
-    """Return table 1 with the shapes found here; of degrees in one class the values that differ."""
+    """Return table 1 with the measured shapes; a class of degrees may have several values."""
     rows: list[list[Any]] = []
     for size in _sizes(tuned):
         for kernel in ("relax", "minimum", "update"):
@@ -108,7 +108,7 @@ def _shapes(tuned: Sequence[Done]) -> Table:
     columns += [Column(f"{d} {b}") for d in _DEGREES for b in (*BOARDS[:2], "here")]
     note = (
         "Threads per block and L1 cache. The paper derives them from kernel characteristics (A: "
-        "augmented L1, N: normal); here they are what measured best on this device, one split of "
+        "augmented L1, N: normal); here they are the fastest on this device, one split of "
         "L1 and shared memory for all three kernels (A: all L1, N: all shared memory, half, or the "
         "driver's choice). Two values belong to degrees 1,000 and 2,000."
     )
@@ -204,5 +204,9 @@ def _gains(tuned: Sequence[Done]) -> Table:
         f"itself was the best. Options tuned: {', '.join(SHAPE)}."
     )
     return Table(
-        "table-4", "Table 4: what tuning saves", note, columns, rows if sizes and any(mine) else []
+        "table-4",
+        "Table 4: time saved by tuning",
+        note,
+        columns,
+        rows if sizes and any(mine) else [],
     )

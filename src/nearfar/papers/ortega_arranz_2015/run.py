@@ -58,12 +58,12 @@ DEFAULT_SHAPE = {
     "threads_update": 256,
     "carveout": -1,
 }
-#: Edges of a graph times the sources drawn in it, at most.
+#: Maximum of a graph's edges times its number of sources.
 MOST_EDGES = 2_000_000_000
 
 
 class OrtegaArranz2015(Experiment):
-    """The experiments of section 5."""
+    """Experiments of section 5."""
 
     name = "ortega-arranz-2015"
     paper = "ortega-arranz-2015"
@@ -75,9 +75,9 @@ class OrtegaArranz2015(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        """Return random graphs, real graphs, Martin's graphs, then the degrees between of Figure 3.
+        """Return the tasks: random, real and Martin's graphs, then the further degrees of Figure 3.
 
-        With a GPU its methods first, on all of these, and then those of the host.
+        With a GPU, all tasks for its methods precede those for the methods of the host.
         """
         scale, seed = settings.scale, settings.seed
         wanted: list[tuple[str, dict[str, Any], float]] = []
@@ -99,7 +99,8 @@ class OrtegaArranz2015(Experiment):
         for n, degree in BETWEEN[scale]:
             random(n, degree)
         found = [Task(key, what, cost) for key, what, cost in wanted]
-        if settings.device == "cuda":  # those of the host need no GPU and can be timed elsewhere
+        # methods of the host need no GPU and can be timed on another machine
+        if settings.device == "cuda":
             found += [
                 Task(f"{key}-host", what | {"part": "host"}, cost) for key, what, cost in wanted
             ]
@@ -111,7 +112,7 @@ class OrtegaArranz2015(Experiment):
         martin = task.what["kind"] == "martin"
         if martin:
             graph.transpose()
-        # A proof looks at every edge a few times: that of a hundred sources must stay affordable.
+        # A proof reads every edge a few times, so proofs of a hundred sources would take too long.
         most = 3 if martin else max(3, MOST_EDGES // max(graph.n_edges, 1))
         sources = draw_sources(graph, min(settings.sources, most))
         return Input(graph, sources, proven(graph, sources))
@@ -123,7 +124,7 @@ class OrtegaArranz2015(Experiment):
         settings: Settings,
         progress: Callable[[float], None],
     ) -> dict[str, Any]:
-        """Return one graph: all methods that the paper runs on its kind, launch shapes, memory."""
+        """Measure one graph: the paper's methods for its kind, launch shapes, memory."""
         assert made is not None
         graph, sources = made.graph, made.sources
         part = task.what.get("part", "gpu" if settings.device == "cuda" else "host")
@@ -161,7 +162,7 @@ def _cases(kind: str, part: str, device: str) -> list[Case]:
 
 
 def _tuned(graph: Graph, source: int, settings: Settings) -> tuple[Case, dict[str, Any]]:
-    """Return GPU Crauser with the launch shape that is best on this device, and that shape."""
+    """Return GPU Crauser with the fastest launch shape on this device, and that shape."""
     from nearfar.cuda.tune import tune
 
     rounds = 1 if settings.scale == "tiny" else 3

@@ -1,4 +1,4 @@
-"""The numbers behind the figures of Ortega-Arranz et al. (2015), graph by graph."""
+"""Tables of the numbers in the figures of Ortega-Arranz et al. (2015), per graph."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ HOW = (
 
 
 def seconds_of(one: Done, label: str) -> float | None:
-    """Return mean over the sources of each one's median; None where it was not measured."""
+    """Return the mean over the sources of each one's median, or None if not measured."""
     entry = one.result["cases"].get(label)
     return None if entry is None else float(entry["mean_seconds"])
 
 
 def ratio_of(one: Done, slow: str, fast: str) -> float | None:
-    """Return how many times faster the second method is, over sources that both were timed from.
+    """Return the speed-up of the second method, over the sources from which both were timed.
 
-    A slow method may have been given fewer of them; of one that was not, every source counts.
+    A slow method may have fewer sources than others.
     """
     both = [one.result["cases"].get(label) for label in (slow, fast)]
     if None in both:
@@ -67,7 +67,7 @@ def ratio_of(one: Done, slow: str, fast: str) -> float | None:
 
 
 def _by_source(samples: Iterable[Sequence[Any]]) -> dict[int, float]:
-    """Return median seconds from each source, of samples (round, source, seconds)."""
+    """Return the median seconds per source from samples (round, source, seconds)."""
     found: dict[int, list[float]] = {}
     for _, source, seconds in samples:
         found.setdefault(source, []).append(seconds)
@@ -75,7 +75,7 @@ def _by_source(samples: Iterable[Sequence[Any]]) -> dict[int, float]:
 
 
 def counter_of(one: Done, label: str, name: str) -> Any:
-    """Return a counter of a method's run; None where there is none."""
+    """Return a counter of a method's run, or None."""
     return one.result["cases"].get(label, {}).get("counters", {}).get(name)
 
 
@@ -161,9 +161,7 @@ def _idle(done: Sequence[Done]) -> list[Table]:
         Column("threads at work"),
         Column("idle", "%"),
     ]
-    note = (
-        "Figure 2 d: threads of the relax kernel over all iterations, counted in a run of its own."
-    )
+    note = "Figure 2 d: threads of the relax kernel over all iterations, counted in a separate run."
     return (
         [Table("idle", "Figure 2 d: working and total threads", note, columns, rows)]
         if rows
@@ -174,8 +172,8 @@ def _idle(done: Sequence[Done]) -> list[Table]:
 def saved_by_tuning(one: Done) -> float | None:
     """Return the percent of the time that the tuned launch shape saves; 0 for the default.
 
-    Of medians over all samples: some solves wait for the host for many times their usual length,
-    which would decide a mean over sources.
+    Medians are over all samples: some solves wait for the host for many times their usual length,
+    which would dominate a mean over sources.
     """
     shape = one.result.get("shape")
     cases = one.result["cases"]
@@ -204,8 +202,8 @@ def _shapes(done: Sequence[Done]) -> list[Table]:
     ]
     note = (
         "Figures 5 and 6: the fastest shape on this device, -1 for the "
-        "driver's own carve-out, and what it saves in the timed rounds, where both take turns "
-        "(medians; 0 where the default itself was the best)."
+        "driver's own carve-out, and its saving in the timed rounds, which alternate between both "
+        "(medians; 0 where the default itself was the fastest)."
     )
     return (
         [Table("shapes", "Figures 5 and 6: launch shapes and their gain", note, columns, rows)]
@@ -234,6 +232,6 @@ def _memory(done: Sequence[Done]) -> list[Table]:
     columns += [Column(label, "MiB") for label in labels]
     note = (
         "Figure 11: greatest memory of one solve beyond the graph, distances included; on the host "
-        "the growth of resident memory, on the device all that a pool of its own had to take."
+        "the growth of resident memory, on the device the size of a separate memory pool."
     )
     return [Table("memory", "Figure 11: memory of a solve", note, columns, rows)]

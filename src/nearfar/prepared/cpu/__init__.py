@@ -1,1 +1,1 @@
-"""Queries on the host: pairs by walking or by labels, rows, tables, nearest, paths."""
+"""Queries on the host: pairs by walks or labels, rows, tables, nearest, paths."""

@@ -1,4 +1,4 @@
-"""Compute floats as the sums of a search: over edges, as shortcuts add in another order."""
+"""Restore float sums in the order of a search, since shortcuts add in another order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def polish(
     if prepared.n_negative:
         with contextlib.suppress(DistanceOverflowError):
             shift = potentials(prepared)
-        if shift is None or shift.dtype != rows.dtype:  # sums near the end of the range
+        if shift is None or shift.dtype != rows.dtype:  # sums near the largest float
             searched_rows(prepared, sources, rows, threads)
             return
     left = len(_cpu.polish_rows(prepared.view, sources, rows, shift, threads))
@@ -58,7 +58,7 @@ def polish(
 def searched_rows(
     prepared: Prepared, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
 ) -> None:
-    """Fill whole rows by a search each; a sum below the range of floats is -inf in them."""
+    """Fill each row by a search; sums below the range of floats are -inf."""
 
     def one(i: int) -> None:
         _cpu.bellman_ford_subtree(prepared.view, int(sources[i]), rows[i], False)
@@ -71,7 +71,7 @@ def exact_pairs(
 ) -> NDArray[Any]:
     """Return distances of pairs of floats with the sums of a search; O(arcs on the walks).
 
-    With negative weights they are taken from whole rows.
+    With negative weights the distances are taken from whole rows.
     """
     out = np.full(len(starts), np.nan, dtype=prepared.weight_dtype)
     if not prepared.n_negative:
@@ -89,7 +89,7 @@ def exact_pairs(
 def path_in_row(
     prepared: Prepared, row: NDArray[Any], source: int, target: int
 ) -> NDArray[np.int32] | None:
-    """Return the edges of a path by the predecessors of a whole row, or None without a path."""
+    """Return the edges of a path from the predecessors of a whole row, or None without a path."""
     if row[target] == unreached_value(row.dtype):
         return None
     before = tight_predecessors(prepared, source, row)

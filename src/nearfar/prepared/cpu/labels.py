@@ -32,11 +32,12 @@ __all__ = [
     "tree_labels",
 ]
 
-#: Labels of all vertices take as long as walks for 3 to 12 % of as many pairs (roads and meshes).
+#: Pairs per vertex from which labels are built. On roads and meshes labels of all vertices cost as
+#: much as 0.03 to 0.12 walks per vertex.
 _REPAID = 0.25
-_FEWEST = 1024  # pairs: fewer take less than a millisecond or two either way
+_FEWEST = 1024  # pairs below which either method takes at most two milliseconds
 _COMPACT = (0, 16, 64, 256)  # sizes of subtrees without rows, tried until the labels fit
-_PART = 4  # labels take at most this fraction of the free memory by themselves
+_PART = 4  # labels take at most one over this of the free memory by default
 
 
 class TreeLabels:
@@ -209,7 +210,7 @@ def tree_labels(
 
 
 def read_labels(prepared: Prepared, path: str | os.PathLike[str], check: bool) -> TreeLabels:
-    """Map the labels of :meth:`Prepared.read_labels`."""
+    """Map the labels from a file; see :meth:`Prepared.read_labels`."""
     about, arrays = read_arrays(path, check)
     kept = about.get("labels")
     kept = kept if isinstance(kept, dict) else {}
@@ -218,7 +219,7 @@ def read_labels(prepared: Prepared, path: str | os.PathLike[str], check: bool) -
         raise GraphFormatError("this file holds no labels: TreeLabels.save writes them", path)
     if kept.get("of") != _digest(prepared):
         raise GraphFormatError(
-            "the labels are of another graph, order or other weights: make them again", path
+            "the labels belong to another graph, order or other weights: build them again", path
         )
     offset = label_offsets(prepared.preparation.tree, compact)
     names = ("labels.up", "labels.down")[: prepared.metric.sides]

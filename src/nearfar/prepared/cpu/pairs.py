@@ -87,12 +87,12 @@ def pair_distances(
 def searched_pairs(
     prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """Return the distances of pairs by a search per source, in all of 64 bits."""
+    """Return the distances of pairs by a search per source, in the full range of 64 bits."""
     out = np.empty(len(starts), dtype=np.int64)
     row = np.empty(prepared.n_vertices, dtype=np.int64)
     for source in np.unique(starts):
         stats = _cpu.bellman_ford_subtree(prepared.view, int(source), row, False)
-        # Negative weights may lead back into the range over a distance that does not fit.
+        # With negative weights a distance may fit although one before it on the path does not.
         if stats["saturated"] or _cpu.first_saturated_edge(prepared.view, row) >= 0:
             raise _overflow(prepared)
         mine = starts == source
@@ -160,7 +160,7 @@ def pair_paths(
     ends_of = zip(starts.tolist(), ends.tolist(), strict=True)
     listed = list(ends_of)
     if listed:
-        edges_of_path(prepared, *listed[0])  # makes what paths need once
+        edges_of_path(prepared, *listed[0])  # builds the data for paths once
     found = on_threads(lambda i: edges_of_path(prepared, *listed[i]), count, threads)
     none = np.empty(0, dtype=np.int32)
     offsets = np.zeros(count + 1, dtype=np.int64)
@@ -178,7 +178,7 @@ def widened(
     ask: Callable[[Prepared, NDArray[np.int64], NDArray[np.int64]], NDArray[Any]],
 ) -> NDArray[Any]:
     """Return the distances in the dtype of the weights, or in 64 bits where one does not fit 32."""
-    if found.dtype != prepared.weight_dtype:  # asked for in 64 bits: no sum is missing
+    if found.dtype != prepared.weight_dtype:  # computed in 64 bits: no sum is missing
         fitting: NDArray[Any] = narrowed(found, prepared.weight_dtype)
         return fitting
     if not prepared._may_saturate:
@@ -192,7 +192,7 @@ def widened(
     if wide is None:
         if below.any():
             raise _overflow(prepared)
-        # Pairs that are joined although no sum fits.
+        # Pairs that have a path although its sum does not fit.
         there = ask(prepared._hops(), starts[missing], ends[missing])
         if (there != unreached_value(there.dtype)).any():
             raise _overflow(prepared)

@@ -28,7 +28,7 @@ _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
 _ABOVE: Slot[DeviceAbove] = Slot("labels above cells on the device")
 _FITS: Slot[bool] = Slot("fits the device")
-_LABEL = 64  # bytes per label of the tree, whatever the weights
+_LABEL = 64  # bytes per label of the tree for any dtype of weights
 
 _JUMP = 16  # kAhead of climb.cuh
 _LIFTS = (2, 4, 8, 32)  # levels; WaysUp of climbing.cuh
@@ -44,10 +44,10 @@ class DeviceTree:
     node: Any  # int32 array, shape (n, 4); first arc, arcs, parent, depth
     jump: Any  # int32 array, shape (n,); the ancestor 16 levels up, or -1
     lift: Any  # int32 array, shape (n, 4); the ancestors 2, 4, 8 and 32 levels up, or -1
-    # head_depth, weight: arrays; of the arcs upwards
+    # head_depth, weight: arrays; depths of heads, and weights, of the upward arcs
     head_depth: Any
     weight: Any
-    # down_first, down_depth, down_weight: arrays; of the arcs downwards
+    # down_first, down_depth, down_weight: arrays; the same of the downward arcs
     down_first: Any
     down_depth: Any
     down_weight: Any
@@ -58,23 +58,23 @@ class DeviceTree:
     label: Any
     height: int
     macros: dict[str, str | int] = field(default_factory=dict)  # types of the kernels
-    step: Any = 1.0  # float64; value of an integer of the weights, where the answers are floats
+    step: Any = 1.0  # float64; value of one step of weights in fixed point
 
 
 @dataclass(frozen=True)
 class DeviceAbove:
     """Labels outside the cells, in pieces."""
 
-    labels: NDArray[np.int32]  # on the host
-    # int32 array, shape (n,); of each of these labels its number among them; -1 for the others
+    labels: NDArray[np.int32]  # host array
+    # int32 array, shape (n,); number of each label among these, -1 for other labels
     place: Any
     pieces: DevicePieces
-    # int32 array, shape (n,), or None; of each label the depth of the first ancestor in the top,
-    # itself included; -1 if there is none
+    # int32 array, shape (n,), or None; depth of each label's first ancestor in the top,
+    # including the label itself; -1 without one
     stop: Any
-    # what products for the rows of `place` read of the members and boundaries, once made
+    # rows of members and boundaries that products for `place` read, once built
     members: list[tuple[Any, Any]] = field(default_factory=list)
-    # nearfar.prepared.cuda.cut.pieces.ways_up, once made
+    # results of nearfar.prepared.cuda.cut.pieces.ways_up, once computed
     ways_up: list[tuple[Any, Any, Any]] = field(default_factory=list)
 
 
@@ -96,7 +96,7 @@ def device_tree(prepared: Prepared) -> DeviceTree:
 
 
 def device_cells(prepared: Prepared, shape: PassShape, top: int) -> DeviceCells:
-    """Cut cells of some shape on the current device, once."""
+    """Cut cells of a shape and upload them to the current device, once."""
     key = (runtime.device().ordinal, shape, top)
     return _CELLS.of(
         prepared, lambda: prepared.metric.cells(key, lambda: _cells(prepared, shape, top)), key
@@ -131,14 +131,14 @@ def _tree(prepared: Prepared) -> DeviceTree:
 
 
 def nodes(tree: Tree, arcs: QueryArcs) -> NDArray[np.int32]:
-    """Return of each label its first arc, its number of arcs, its parent and its depth."""
+    """Return first arc, number of arcs, parent and depth of each label."""
     columns = (arcs.first[:-1], np.diff(arcs.first), tree.parent, tree.depth)
     return np.stack(columns, axis=1).astype(np.int32)
 
 
 def _ancestors(parent: NDArray[np.int32], levels: int) -> NDArray[np.int32]:
-    """Return the ancestor of each label a number of levels up, a power of two, or -1."""
-    up = np.append(parent, np.int32(-1))  # -1 is its own parent
+    """Return each label's ancestor ``levels`` (a power of two) levels up, or -1."""
+    up = np.append(parent, np.int32(-1))  # the parent of -1 is -1
     while levels > 1:
         up = up[up]
         levels //= 2
@@ -164,7 +164,7 @@ def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
 
 
 def top_flags(prepared: Prepared, size: int) -> NDArray[np.uint8] | None:
-    """Mark the labels of a top of that size with 1; None without a top."""
+    """Return an array with 1 for the labels of a top of that size, or None without a top."""
     if size == 0:
         return None
     flags = np.zeros(prepared.n_vertices, dtype=np.uint8)
@@ -175,7 +175,7 @@ def top_flags(prepared: Prepared, size: int) -> NDArray[np.uint8] | None:
 def device_above(
     prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape, key: Hashable
 ) -> DeviceAbove:
-    """Cut the labels that are in no cell into pieces on the current device, once per key."""
+    """Cut the labels outside all cells into pieces on the current device, once per key."""
     whole_key = ("above", runtime.device().ordinal, prepared.metric.dtype.itemsize, shape, key)
     make = partial(_above, prepared, upper, shape)
     return _ABOVE.of(prepared, lambda: prepared.metric.layout(whole_key, make), whole_key)
@@ -194,11 +194,12 @@ def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> D
 
 
 def _top(tree: Tree, size: int) -> NDArray[np.int32]:
-    """Return the labels with the largest subtrees, which are closed under parents; falling."""
+    """Return the labels with the largest subtrees, descending; the set is closed under parents."""
     if size == 0:
         return np.empty(0, dtype=np.int32)
     subtree = np.arange(tree.n_vertices) - tree.low + 1
-    largest = np.argpartition(-subtree, size - 1)[:size]  # a parent has more below than its child
+    # a parent's subtree is larger than its child's
+    largest = np.argpartition(-subtree, size - 1)[:size]
     return np.sort(largest)[::-1].astype(np.int32)
 
 
@@ -206,7 +207,7 @@ def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the depth of each label's first ancestor in the top, itself included, or -1."""
     inside = np.zeros(tree.n_vertices, dtype=bool)
     inside[top] = True
-    highest = np.flatnonzero(~inside)  # below the top; of these, those right below
+    highest = np.flatnonzero(~inside)  # labels below the top, then only its children
     above = tree.parent[highest]
     right_below = (above < 0) | inside[above]
     highest, above = highest[right_below], above[right_below]
@@ -222,7 +223,7 @@ def plain(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def factor_bytes(prepared: Prepared) -> int:
-    """Estimate the bytes that rows take on a device besides the rows, and never too many."""
+    """Return a lower estimate of the device memory of a query, without its rows, in bytes."""
     metric, figures = prepared.metric, prepared.preparation.figures
     size = metric.dtype.itemsize
     arcs = metric.n_swept * (4 + size) * (1 + metric.sides)
@@ -231,7 +232,7 @@ def factor_bytes(prepared: Prepared) -> int:
 
 
 def require_factor(prepared: Prepared) -> None:
-    """Refuse what does not fit the current device, before anything is allocated."""
+    """Refuse a graph that does not fit the current device, before anything is allocated."""
     here = runtime.device().ordinal
     if _FITS.filled(prepared, here):
         return

@@ -1,4 +1,4 @@
-"""Query on a device: a front, a bottom and a sink, composed once for blocks of sources.
+"""Query on a device: front, bottom and sink, composed once and run for blocks of sources.
 
 The front climbs from the sources and multiplies matrices above the cells or leaves; the bottom
 processes the cells or leaves; the sink stores distances, writes rows or reduces them. Each adds its
@@ -21,7 +21,7 @@ _TILE, _NEAR = 64, 2  # kTile and kNear of rows.cuh
 
 
 def query_bytes(tree: DeviceTree, dtype: np.dtype[Any], count: int, n_rows: int) -> int:
-    """Add up the device memory of a query that keeps so many rows of distances."""
+    """Return the device memory of a query with a number of rows of distances, in bytes."""
     return padded(count) * ((n_rows + tree.height) * dtype.itemsize + 12)
 
 
@@ -35,17 +35,17 @@ class Query:
     values : array, shape (n_rows, pitch)
         Distances, a column per source.
     labels : int32 array, shape (pitch,)
-        Labels of the sources, then -1; in the order of ``column_order.cuh`` where columns have one.
+        Labels of the sources, then -1; in the order of ``column_order.cuh`` if columns are ordered.
     space : array, shape (height, pitch)
         Distances from the sources to their ancestors.
     arrivals : uint32 array, shape (2,)
         Counters of a launch for few sources, 0 between launches.
     launches : list of Launch
-        The first takes the sources.
+        Launches in order; the first reads the sources.
     writes : callable or None
         ``(query, out) -> launches`` that write rows after the others.
     back : int64 array or None
-        The column of each source of the last block, where they are not in the order given.
+        Column of each source of the last block, if columns are in another order than sources.
     """
 
     writes: Callable[[Query, Any], list[runtime.Launch]] | None = None
@@ -65,12 +65,12 @@ class Query:
         self.tree, self.dtype, self.pitch = tree, dtype, padded(count)
         self.values = cp.empty((n_rows, self.pitch), dtype=dtype)
         self.labels = cp.empty(self.pitch, dtype=np.int32)
-        # A climb writes down to the depth of its source; vectors of columns are read beyond that.
+        # A climb writes to the depth of its source, but whole vectors of columns are read.
         self.space = cp.zeros((max(tree.height, 1), self.pitch), dtype=dtype)
         self.arrivals = cp.zeros(2, dtype=np.uint32)
         self.launches: list[runtime.Launch] = []
         self._writing: list[runtime.Launch] = []
-        self._written = -1  # rows that these launches write
+        self._written = -1  # number of rows that `_writing` was composed for
         self._released: list[tuple[runtime.Launch, str]] = []
         self.n_rows = n_rows
 
@@ -83,12 +83,12 @@ class Query:
         shared: int = 0,
         **how: bool,
     ) -> None:
-        """Add a launch after the others."""
+        """Append a launch."""
         kernel.allow_shared(shared)
         self.launches.append(runtime.Launch(kernel, grid, block, arguments, shared, **how))
 
     def __call__(self, sources: Any, out: Any = None) -> None:
-        """Answer for some vertices, on the host or on the device, and write rows to ``out``."""
+        """Run the query for source vertices, on the host or device, and write rows to ``out``."""
         there = runtime.upload(sources)
         if there.dtype != np.int64:
             there = there.astype(np.int64)

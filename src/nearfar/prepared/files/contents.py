@@ -1,4 +1,4 @@
-"""Check that the arrays of a prepared graph are those of preparing its graph.
+"""Check that the arrays of a prepared graph agree with each other and with its graph.
 
 The C++ loops index by these arrays without checks, so a file is validated before use; a checksum
 only shows that it is unchanged.
@@ -55,7 +55,7 @@ def check_contents(prepared: Prepared) -> None:
 
 
 def _same_weights(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Return whether arcs weigh the same, ignoring the values of those without a path."""
+    """Return whether arcs have equal weights, where all values for "no path" are equal."""
     if one.dtype != np.int64:
         return np.array_equal(one, other)
     # With negative weights any value beyond "no path" means that too (value.hpp).

@@ -44,7 +44,7 @@ _DTYPE = re.compile(r"(\|b1|\|u1|\|i1|<[iuf][248]|<U[1-9]\d{0,6}|\|S[1-9]\d{0,6}
 def write_arrays(
     path: str | os.PathLike[str], about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write arrays to a file that appears whole or not at all."""
+    """Write arrays to a file, atomically."""
     _check_suffix(path)
     entries: list[dict[str, Any]] = []
     offset = 0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
 
 _MOST = 2**63
-#: Kinds of the values that a file keeps besides arrays.
+#: Types of the values that a file stores in addition to arrays.
 _KINDS: dict[str, tuple[type, ...]] = {
     "directed": (bool,),
     "first_number": (int, type(None)),
@@ -50,12 +50,12 @@ def kept_values(prepared: Prepared) -> dict[str, Any]:
 
 
 def _first_number(prepared: Prepared) -> int | None:
-    """Return the name of the first vertex where names are consecutive numbers."""
+    """Return the name of the first vertex if names are consecutive numbers, or None."""
     return None if prepared.vertex_numbers is None else prepared.vertex_numbers.start
 
 
 def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
-    """Return all arrays by name; those of the two directions once where they are the same."""
+    """Return all arrays by name; arrays that both directions share are listed once."""
     found: dict[str, Any] = {
         "indptr": prepared.indptr,
         "indices": prepared.indices,
@@ -105,7 +105,7 @@ def assembled(
         attributes=attributes,
         copy=False,
     )
-    edge_lines(graph)  # refuses lines of other edges
+    edge_lines(graph)  # checks that the lines belong to the edges
     tree = Tree(**{f.name: arrays[f"tree.{f.name}"] for f in fields(Tree)})
     arcs = Arcs(**{f.name: arrays[f"arcs.{f.name}"] for f in fields(Arcs)})
     up = QueryArcs(**{f.name: arrays[f"up.{f.name}"] for f in fields(QueryArcs)})
@@ -127,7 +127,7 @@ def assembled(
 
 
 def check_kinds(found: Mapping[str, Any], kinds: Mapping[str, tuple[type, ...]]) -> None:
-    """Refuse values of other kinds than a file has: true is no number."""
+    """Refuse values of unexpected types; a boolean is not a number."""
     for name, allowed in kinds.items():
         if type(found[name]) not in allowed:
             raise GraphError(f"{name} is {quoted(found[name])}")

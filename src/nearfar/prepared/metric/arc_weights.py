@@ -57,11 +57,11 @@ class Metric:
         return self
 
     def cells(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Build the cells of a GPU with these weights, which are not shared with other metrics."""
+        """Build the cells of a GPU with these weights; other metrics have their own."""
         return make()
 
     def layout(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Build the GPU's data of the arcs without weights, which are not shared either."""
+        """Build the GPU's data of the arcs without weights; other metrics have their own."""
         return make()
 
     @property
@@ -99,11 +99,12 @@ def renewed(
     threads: int,
 ) -> tuple[Metric, int]:
     """Return the metric after changes of weights, and the number of recomputed labels."""
-    if metric.weights.dtype != value_dtype(graph):  # the first negative weight, or the last gone
+    # the first negative weight appeared, or the last one disappeared
+    if metric.weights.dtype != value_dtype(graph):
         return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
     edge_weights, sides = graph.effective_weights, metric.sides
     if sides == 1 and not _cpu.prepared_symmetric(view, edge_weights, labels, threads):
-        sides = 2  # both directions were alike up to now
+        sides = 2  # directions may differ now
     weights = np.empty(n_arcs * sides, metric.weights.dtype)
     _cpu.prepared_copied(metric.weights, weights, threads)
     count = _cpu.prepared_update(view, edge_weights, weights, labels, threads)
@@ -128,7 +129,7 @@ def _with_queries(
         up = _needed(view, weights, flags, first, 0, threads)
         down = up if sides == 1 else _needed(view, weights, flags, first, 1, threads)
     else:
-        # All arcs: the arrays of the structure are used unchanged.
+        # Queries follow all arcs: the arrays of the structure are used unchanged.
         ups = downs = weights
         if sides == 2:
             ups, downs = (np.empty(n_arcs, weights.dtype) for _ in range(2))
@@ -141,7 +142,7 @@ def _with_queries(
 def detours_are_longer(graph: Graph, weights: Any) -> bool:
     """Return whether two consecutive arcs always weigh more than either of them.
 
-    If an edge weighs 0, or so little compared with an arc that a sum rounds it away, two arcs
+    If an edge weighs 0, or so little that rounding removes it from a sum, two arcs
     may each be the detour of the other, and queries must not omit both.
     """
     least = 0 if graph.n_edges == 0 else float(graph.min_weight)

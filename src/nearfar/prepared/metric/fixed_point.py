@@ -14,7 +14,7 @@ and the path that is found has under the given weights at least the length ``D``
 k s / 2``. Converting ``F`` rounds once more, by at most half a unit in the last place; a step is a
 power of two, so that multiplying by it does not round.
 
-How large a step is: with ``B`` an upper bound of every distance, ``s <= 2**-61 B``. A path of 2,000
+The size of a step: with ``B`` an upper bound of every distance, ``s <= 2**-61 B``. A path of 2,000
 edges is thus found within ``2**-51 B``; adding them in float64 one after the other may itself err
 by ``2,000 * 2**-53`` of its length. Besides, a weight that is not 0 has at least 24 significant
 bits in steps, as float32 has, so that no distance is off by more than a relative ``2**-24``,
@@ -41,10 +41,10 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.prepared.order.preparation import Preparation
 
-_BITS = 62  # of the bound in steps; a bit more would still fit
+_BITS = 62  # bits of the bound in steps, with one bit to spare
 _SIGNED_BITS = 60  # with negative weights half of the range means "no path"
-_LEAST_BITS = 24  # significant, of a weight that is rounded
-_TRIES = 4  # vertices to span the graph from, at most
+_LEAST_BITS = 24  # minimum number of significant bits of a rounded weight
+_TRIES = 4  # maximum number of roots that are tried for the spanning trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class FixedPoint:
         return found
 
     def stands_for(self, graph: Graph) -> bool:
-        """Return whether these are the weights of a graph, in steps."""
+        """Return whether these steps represent the weights of a graph."""
         mine, weights = self.graph, graph.effective_weights
         if graph.weight_dtype.kind != "f" or len(mine.effective_weights) != len(weights):
             return False
@@ -93,11 +93,11 @@ class FixedPoint:
         raise DistanceOverflowError("a distance does not fit float64: scale the weights down")
 
     def steps_within(self, limit: float, dtype: np.dtype[Any]) -> int:
-        """Return the most steps whose float of a dtype is at most a limit, or -1."""
+        """Return the greatest number of steps whose float is at most a limit, or -1."""
         if limit < 0:
             return -1
         low, high = -1, int(self.bound) + 1
-        while low < high:  # floats rise with the steps
+        while low < high:  # floats increase with the steps
             middle = (low + high + 1) // 2
             if self.floats(np.array([middle], dtype=np.int64), dtype)[0] <= limit:
                 low = middle
@@ -190,9 +190,9 @@ def _with_steps(graph: Graph, steps: NDArray[Any]) -> Graph:
 
 
 def _divided(weights: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
-    """Return weights over a power of two: in two steps, since its reciprocal may not be a float."""
+    """Divide weights by a power of two in two steps, since its reciprocal may not be a float."""
     half = -exponent // 2
-    with np.errstate(over="ignore"):  # of edges beyond every bound
+    with np.errstate(over="ignore"):  # edges beyond every bound overflow
         return (weights * math.ldexp(1.0, half)) * math.ldexp(1.0, -exponent - half)
 
 
@@ -203,7 +203,7 @@ def _has_bits(steps: NDArray[np.float64]) -> bool:
 
 
 def _lowest_bit(weights: NDArray[np.float64]) -> int:
-    """Return the greatest exponent of a power of two that all weights are multiples of."""
+    """Return the exponent of the greatest power of two that divides all weights."""
     fractions, exponents = np.frexp(weights[weights != 0])
     whole = np.abs(np.ldexp(fractions, 53).astype(np.int64))
     _, lowest = np.frexp((whole & -whole).astype(np.float64))
@@ -213,7 +213,7 @@ def _lowest_bit(weights: NDArray[np.float64]) -> int:
 def _spanned(graph: Graph, preparation: Preparation, scaled: NDArray[np.float64]) -> float:
     """Return a bound of all distances by trees into and out of a vertex of each component.
 
-    Between vertices that the root reaches and is reached from, a distance is at most the depths of
+    Between vertices that the root reaches and that reach it, a distance is at most the depths of
     both trees together. A shortest path enters and leaves these vertices once; its other edges have
     an end that is none of them, and occur once.
     """
@@ -226,11 +226,11 @@ def _spanned(graph: Graph, preparation: Preparation, scaled: NDArray[np.float64]
 
 
 def _trees(graph: Graph, preparation: Preparation) -> tuple[Any, Any, NDArray[np.int64]]:
-    """Return trees out of and into a vertex per component, and the edges that they do not bound."""
+    """Return trees out of and into a vertex per component, and the edges not bounded by them."""
     tree = preparation.tree
     roots = tree.vertex[tree.parent < 0].astype(np.int64)
     best: tuple[Any, Any, NDArray[np.bool_]] | None = None
-    for i in range(_TRIES):  # the top of the tree may be one of few that cannot be left
+    for i in range(_TRIES):  # a vertex at the top of the tree may have no way out
         out, into = _cpu.spanning_trees(graph.view, roots)
         core = np.zeros(graph.n_vertices, dtype=np.bool_)
         core[out[0]] = True

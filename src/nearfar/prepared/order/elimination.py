@@ -12,7 +12,7 @@ from nearfar import _cpu
 from nearfar.errors import GraphError, OptionError, did_you_mean, keyword, quoted
 from nearfar.graph.graph import Graph
 
-#: Names of the one way to dissect the reduced graph; "auto" leaves room for others.
+#: Names of orders; "auto" is "multilevel", the only method so far.
 ORDERS = ("auto", "multilevel")
 
 #: Vertices and arcs are numbered with 32 bits.
@@ -74,7 +74,7 @@ def elimination_order(
 
 
 def checked_order(order: Any, n: int) -> NDArray[np.int32]:
-    """Return an order that was given, if it names each vertex once."""
+    """Return a given order after checking that it names each vertex once."""
     given = np.asarray(order)
     if given.shape != (n,) or given.dtype.kind not in "iu":
         raise OptionError(

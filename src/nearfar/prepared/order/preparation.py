@@ -23,7 +23,7 @@ class Preparation:
     # nearfar._cpu.PreparedArcs; typed pointers of the C++ module into the arrays of the tree and
     # its arcs
     view: Any = field(default=None, repr=False, compare=False)
-    # trees over the edges that bound every distance (`fixed_point.py`), once computed
+    # spanning trees that bound every distance (`fixed_point.py`), once computed
     spanning: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class Preparation:
     def with_edges(
         self, first: NDArray[np.int64], edge: NDArray[np.int32], place: NDArray[np.int32]
     ) -> Preparation:
-        """Return the same tree and arcs with other edges to weigh them, as in :class:`Arcs`."""
+        """Return the same tree and arcs with weights from other edges, as in :class:`Arcs`."""
         arcs = replace(self.arcs, edge_first=first, edge=edge, edge_place=place)
         view = self.view.with_edges(first, edge, place)
         return Preparation(self.tree, arcs, self.figures, self.method, view)

@@ -18,7 +18,7 @@ from nearfar.system.memory import bytes_left, free_memory
 #: more than a search. Roads have 2 to 3, grids and triangulations up to 10, social graphs hundreds.
 _MOST_ARCS_PER_ITEM = 16
 
-#: Below so many arcs nothing is refused: they take milliseconds.
+#: Number of arcs below which no graph is refused: preparing takes milliseconds.
 _FEW_ARCS = 200_000
 
 
@@ -28,7 +28,7 @@ class Tree:
 
     vertex: NDArray[np.int32]  # shape (n,); vertex of each label
     label: NDArray[np.int32]  # shape (n,); label of each vertex
-    # parent, depth, low: shape (n,); of each label its parent (-1 for a root), edges to the root,
+    # parent, depth, low: shape (n,); parent of each label (-1 for a root), edges to the root,
     # and the least label of its subtree, which is the interval from that one to itself
     parent: NDArray[np.int32]
     depth: NDArray[np.int32]
@@ -113,8 +113,8 @@ class Arcs:
     # lower_arc, lower_tail: shape (n_arcs,); arc, and the label of its tail, ascending
     lower_arc: NDArray[np.int32]
     lower_tail: NDArray[np.int32]
-    # shape (n + 1,); the edges that weigh arcs of label `v` are entries `edge_first[v]` to
-    # `edge_first[v + 1]` of the next two
+    # shape (n + 1,); the edges that determine weights of label `v`'s arcs are entries
+    # `edge_first[v]` to `edge_first[v + 1]` of the next two
     edge_first: NDArray[np.int64]
     # edge, edge_place: edge, and twice the depth of its upper end, plus 1 if it leads down
     edge: NDArray[np.int32]
@@ -156,7 +156,7 @@ def analyse(
 
 
 def weighing_seconds(n: int, n_arcs: float, n_triangles: float, perfect: bool = True) -> float:
-    """Return seconds on one core for what follows an order: analysis, arcs, and their weights."""
+    """Return seconds on one core for the steps after the order: analysis, arcs and weights."""
     if perfect:
         return 1.5e-7 * n + 7e-8 * n_arcs + 8e-10 * n_triangles
     return 1.5e-7 * n + 5e-8 * n_arcs + 3e-10 * n_triangles
@@ -164,7 +164,8 @@ def weighing_seconds(n: int, n_arcs: float, n_triangles: float, perfect: bool = 
 
 def arc_bytes(graph: Graph, n_arcs: float) -> int:
     """Return an upper bound of the memory of a number of arcs, their tree and weights."""
-    each = 13 + 4 * graph.weight_dtype.itemsize + 8  # both directions, and again after pruning
+    # both directions, with a second copy after pruning
+    each = 13 + 4 * graph.weight_dtype.itemsize + 8
     return int(n_arcs * each) + graph.n_vertices * (20 + 5 * 8) + graph.n_edges * 8
 
 
@@ -181,12 +182,12 @@ def check_worth(figures: Figures, memory: int | None = None, force: bool = False
     if not force and not figures.worth:
         raise GraphError(
             f"this graph has no small separators, so preparing it does not pay off: {figures}; "
-            f"{keyword('force', True)} prepares it all the same"
+            f"{keyword('force', True)} prepares it anyway"
         )
 
 
 def build_arcs(graph: Graph, structure: Structure, tree: Tree) -> Arcs:
-    """Return the arcs of a tree and the edges that weigh them; O(arcs + m)."""
+    """Return the arcs of a tree and the edges that determine their weights; O(arcs + m)."""
     parts: dict[str, Any] = _cpu.prepared_arcs(
         structure.first,
         structure.neighbour,

@@ -1,7 +1,7 @@
 """Adapters of the peers, each with its best settings.
 
 Adapters import their library inside methods, so this package imports without any of them; install
-the Python ones with the extra ``peers``. The C++ programs are used when they are found; see each
+the Python ones with the extra ``peers``. The C++ programs are used if they are found; see each
 file.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PEERS", "Nearfar", "Peer", "contenders"]
 
-#: Adapters of the others by name; SciPy first, because ratios are taken against it.
+#: Adapters by name; SciPy first, because ratios are relative to it.
 PEERS: dict[str, type[Peer]] = {
     peer.name: peer for peer in (Scipy, Networkit, Rustworkx, Igraph, Networkx, Gap, Wasp, Pasgal)
 }

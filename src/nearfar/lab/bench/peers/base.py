@@ -1,4 +1,4 @@
-"""Interface of an adapter."""
+"""Base class of the adapters."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Peer(ABC):
     # distribution whose version is reported, None for a program
     package: ClassVar[str | None] = None
     parallel: ClassVar[bool] = False  # whether it can use more than one thread for one source
-    # its own graph object, roughly; a graph that would take more than half of the free memory is
+    # rough size of its graph object; a graph that would take more than half of the free memory is
     # left out
     bytes_per_edge: ClassVar[int] = 16
-    max_edges: ClassVar[int | None] = None  # beyond this, building its graph takes minutes
+    max_edges: ClassVar[int | None] = None  # beyond it, building the graph takes minutes
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
@@ -38,11 +38,11 @@ class Peer(ABC):
         # process and reading a file
         self.reported_seconds: float | None = None
         self.n_vertices = 0
-        self.graph: Any = None  # as the library has it
+        self.graph: Any = None  # graph object of the library
 
     @property
     def label(self) -> str:
-        """Name in tables: with the number of threads where that is a choice."""
+        """Name in tables, with the number of threads if the peer can use several."""
         return f"{self.name} ({self.threads} thr)" if self.parallel else self.name
 
     def version(self) -> str:
@@ -74,7 +74,7 @@ class Peer(ABC):
 
     @abstractmethod
     def solve(self, source: int) -> Any:
-        """Return one source to all vertices; timed. Returns the peer's own answer."""
+        """Solve from one source and return the peer's own form of the answer; timed."""
 
     def distances(self, answer: Any) -> NDArray[np.float64] | None:
         """Return distances, inf if unreached; None if the peer does not return them. Untimed."""
@@ -86,7 +86,7 @@ class Peer(ABC):
 
 
 class TookTooLong(RuntimeError):
-    """Error for a program that exceeded its time."""
+    """Error for a program that exceeded its time limit."""
 
 
 def run_program(command: list[str], seconds: float, **options: Any) -> str:
@@ -105,5 +105,5 @@ def run_program(command: list[str], seconds: float, **options: Any) -> str:
 
 
 def on_path(*names: str) -> str | None:
-    """Return the first of these programs on PATH."""
+    """Return the first of the named programs that is on PATH."""
     return next((found for found in map(shutil.which, names) if found), None)

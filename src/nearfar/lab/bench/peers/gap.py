@@ -1,11 +1,11 @@
 """The GAP Benchmark Suite's ``sssp``: delta-stepping with bucket fusion, C++ and OpenMP.
 
-The program is that of ``NEARFAR_GAP_SSSP``, or ``gap-sssp`` on PATH, or ``sssp`` if its help is
-GAP's. It reads GAP's serialised weighted graph (``.wsg``, int32 weights) and reports its own time,
-which excludes starting the process and reading the file. GAP says to set delta for each graph: the
-first solve tries six, from a 256th of the greatest weight to four times it, and keeps the fastest
-with a correct answer. The program does not write its distances; its own verifier (``-v``) checks
-them in that first run.
+The program is the one that ``NEARFAR_GAP_SSSP`` names, or ``gap-sssp`` on PATH, or ``sssp`` if its
+help is GAP's. It reads GAP's serialised weighted graph (``.wsg``, int32 weights) and reports its
+own time, which excludes starting the process and reading the file. GAP recommends setting delta per
+graph: the first solve tries six, from a 256th of the greatest weight to four times it, and keeps
+the fastest with a correct answer. The program does not write its distances; its own verifier
+(``-v``) checks them in that first run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def write_wsg(graph: Graph, path: Path, backwards: Graph | None = None) -> None:
 
     Weights are int32, or float32 for a program that was built for floats.
 
-    The flag says undirected unless there is ``backwards``, the reversed graph, which then follows.
+    The flag says undirected unless ``backwards``, the reversed graph, is given, which then follows.
     GAP's ``sssp`` never reads reversed edges.
     """
     with path.open("wb") as out:
@@ -61,7 +61,7 @@ class Gap(Program):
     limit : float
         Seconds of a run; a delta that takes longer when it is tried is skipped.
     hopeless : float
-        Ratio to the best delta's time from which no narrower one is tried.
+        Ratio to the best delta's time from which no smaller delta is tried.
     trials : int
         Solves in a row, of which the first only warms up.
     """
@@ -136,8 +136,8 @@ class Gap(Program):
     def fewer_threads(self, threads: int, most: int) -> None:
         """Continue with fewer threads; the next solve searches for delta again.
 
-        It tries the ``most`` deltas around the last one, and takes a delta that was right with more
-        threads for right.
+        It tries the ``most`` deltas around the last one, and accepts a delta that was right with
+        more threads as correct.
         """
         self.take_deltas(self, most)
         self.threads, self.delta, self.failed = threads, 0, []
@@ -151,7 +151,7 @@ class Gap(Program):
     def take_deltas(self, other: Gap, most: int) -> None:
         """Try the ``most`` deltas around the best of another program on the same graph.
 
-        A delta that was right there is taken for right.
+        A delta that was correct with that program is accepted as correct.
         """
         self._deltas, self._right = other._deltas, other._right
         if other.delta and most < len(other._deltas):
@@ -160,7 +160,7 @@ class Gap(Program):
             self._deltas = other._deltas[first : first + most]
 
     def solve(self, source: int) -> None:
-        """Run the program for one source; the least of the trials after the first counts."""
+        """Run the program for one source; the least time of the trials after the first counts."""
         if not self.delta:
             self._tune(source)
         self.reported_seconds = min(self._run(source, self.delta, self.trials)[0][1:])

@@ -1,4 +1,4 @@
-"""Adapter of nearfar itself, measured through its public functions like every peer."""
+"""Adapter of nearfar itself, measured through its public functions as its peers are."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """NetworKit: ``networkit.distance.Dijkstra`` without stored paths.
 
 Best treatment: the graph is built from arrays; the timed part is making the solver, running it
-and taking the distances out as an array. One source runs on one thread in NetworKit.
+and reading the distances as an array. One source runs on one thread in NetworKit.
 """
 
 from __future__ import annotations

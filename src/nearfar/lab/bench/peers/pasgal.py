@@ -4,8 +4,8 @@ The program is taken from ``NEARFAR_PASGAL_SSSP``, or from PATH as ``pasgal-sssp
 (``make FLOAT=1``), which writes six digits of a distance, from ``NEARFAR_PASGAL_SSSP_FLOAT`` or
 ``pasgal-sssp-float``. It reads a weighted PBBS text graph (``.adj``; its binary form has no
 weights), solves one warm-up and five rounds for a source (``-r``), times itself, and writes its
-distances (``-d``), which are checked like that of every peer. The predecessor project,
-Parallel-SSSP, cannot be given a source, so it cannot run on the same ones.
+distances (``-d``), which are checked like those of every peer. The predecessor project,
+Parallel-SSSP, does not accept a source, so it is not measured.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Pasgal(Program):
     command = "pasgal-sssp"
     floats = True
     farthest = 2**31
-    max_edges = 10_000_000  # it reads text
+    max_edges = 10_000_000  # larger text files take minutes to read
 
     def write(self, graph: Graph, folder: Path) -> None:
         """Write text with weights."""
@@ -68,7 +68,7 @@ class Pasgal(Program):
         return self.folder / "sssp.out"
 
     def distances(self, answer: Any) -> NDArray[np.float64]:
-        """Return the numbers that it wrote; the greatest of its type is unreached."""
+        """Return the distances that the program wrote; the maximum of its type is unreached."""
         values = np.fromstring(answer.read_text(), dtype=np.float64, sep="\n")
         values[values >= self.unreached] = np.inf
         return values

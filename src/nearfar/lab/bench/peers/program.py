@@ -1,7 +1,7 @@
 """Peers that are separate programs with 32-bit weights, which read the graph from a file.
 
 The program is named by an environment variable, such as ``NEARFAR_WASP_SSSP``, or found on PATH by
-its own name, such as ``wasp-sssp``. A peer that can be built for floats is two programs: the
+its own name, such as ``wasp-sssp``. A peer that can be built for floats has two programs: the
 second's variable ends in ``_FLOAT`` and its name in ``-float``.
 """
 
@@ -20,7 +20,7 @@ from nearfar.lab.bench.peers.base import Peer, on_path
 
 
 class Program(Peer):
-    """Base of such peers, which time themselves."""
+    """Base of peers that are programs; each measures its own times."""
 
     parallel = True
     command: ClassVar[str]  # its name on PATH
@@ -57,7 +57,7 @@ class Program(Peer):
         return Path(self._folder.name)
 
     def missing(self, floats: bool = False) -> str:
-        """Say how to install the program."""
+        """Return a message that says how to install the program."""
         name, variable = ("-float", "_FLOAT") if floats else ("", "")
         return f"no {self.command}{name} on PATH: set {self.variable}{variable}"
 
@@ -68,7 +68,7 @@ class Program(Peer):
         return self.missing()
 
     def takes(self, graph: Graph) -> Literal[True] | str:
-        """Return the weights of 32 bits, or integers whose sums fit them."""
+        """Return whether weights have 32 bits, or are integers whose sums fit 32 bits."""
         dtype = graph.weight_dtype
         if dtype.kind == "f":
             if not self.floats:
@@ -90,7 +90,7 @@ class Program(Peer):
         """Write the graph for the program."""
         program = self.find(floats=graph.weight_dtype.kind == "f")
         if program is None:
-            raise RuntimeError(f"the program of {self.name} is gone")
+            raise RuntimeError(f"the program of {self.name} is missing")
         self.program = program
         self._folder = tempfile.TemporaryDirectory(prefix=f"nearfar-{self.name}-")
         self.write(graph, self.folder)

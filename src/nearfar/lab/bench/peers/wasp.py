@@ -1,8 +1,8 @@
 """Wasp's ``sssp`` (D'Antonio et al., SC'25): asynchronous delta-stepping, C++ and OpenMP.
 
-The program is that of ``NEARFAR_WASP_SSSP``, or ``wasp-sssp`` on PATH; it must be built with
-``-DUSE_INT32``. The one for float32 is that of ``NEARFAR_WASP_SSSP_FLOAT``, or ``wasp-sssp-float``.
-It is built on GAP's benchmark suite, with the same serialised graph, options, timing and
+The program is the one that ``NEARFAR_WASP_SSSP`` names, or ``wasp-sssp`` on PATH; it must be built
+with ``-DUSE_INT32``. ``NEARFAR_WASP_SSSP_FLOAT``, or ``wasp-sssp-float``, is the program for
+float32. It is built on GAP's benchmark suite, with the same serialised graph, options, timing and
 verification, and delta is searched as for GAP. On an undirected graph it also relaxes against the
 edges, so a directed graph is written with its reversed edges unless they are the same.
 """
@@ -28,7 +28,7 @@ class Wasp(Gap):
         """Write the serialised form, with reversed edges unless they are the same."""
         backwards = graph.transpose() if graph.directed else None
         if backwards is not None:
-            # Twice reversed, its rows are sorted as those of the reversed are.
+            # Reversing twice sorts the rows, as in the reversed graph.
             again = Graph.from_csr(backwards.indptr, backwards.indices, backwards.weights)
             if _equal(backwards, again.transpose()):
                 backwards = None

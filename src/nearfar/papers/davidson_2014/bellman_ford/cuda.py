@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["all_vertices", "queue_cuda"]
 
 _BLOCK = 256
-_LOOK_EVERY = 4  # iterations between two looks at the state
+_LOOK_EVERY = 4  # iterations between two reads of the state
 
 
 @variant(
@@ -39,7 +39,7 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
     runtime.require_memory(n * weight.itemsize + 64)
     cp = runtime.cupy()
     distance = cp.empty(max(n, 1), dtype=weight)
-    state = cp.zeros(32, dtype=np.uint8)  # three counters and `last`: one copy brings all
+    state = cp.zeros(32, dtype=np.uint8)  # three counters and `last`, read by one copy
     counters, last = state[:24].view(np.uint64), state[24:28].view(np.uint32)
     program = runtime.program("papers/davidson_2014/bellman_ford/sweep_all.cuh", on_device.macros)
     grid = runtime.device().multiprocessors * 8
@@ -63,7 +63,7 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
         now = turns[iteration // _LOOK_EVERY & 1]
         now.copy_from(state)
         if before is not None:
-            # Read the batch before the one just queued, so that the GPU never waits for the host.
+            # Read the state of the preceding batch, so that the GPU never waits for the host.
             seen, launched = before
             if np.frombuffer(seen.wait()[24:28], np.uint32)[0] < launched:
                 break
@@ -81,7 +81,7 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
 
 
 def _upper(limit: float, dtype: np.dtype[Any]) -> Any:
-    """Return a limit that fits the dtype and is not below the one given."""
+    """Return a limit that fits the dtype and is at least the given one."""
     if dtype.kind == "i":
         return max(min(int(limit), int(np.iinfo(dtype).max)), -1)
     with np.errstate(over="ignore"):

@@ -2,8 +2,8 @@
 
 Davidson, Baxter, Garland, Owens, "Work-Efficient Parallel GPU Methods for Single-Source Shortest
 Paths", 2014. Between Dijkstra (no wasted work, no parallelism) and Bellman-Ford (the opposite)
-they process a *frontier* of vertices whose distance just improved, and differ only in which of
-them go first::
+they process a *frontier* of vertices whose distance just improved, and differ only in the vertices
+that are processed first::
 
     frontier = {source}
     while frontier:
@@ -11,7 +11,7 @@ them go first::
             if distance[v] + w < distance[t]: lower distance[t] and mark t as updated
         frontier = organise(updated)
 
-What ``organise`` keeps:
+Result of ``organise``:
 
 - Workfront Sweep: all updated vertices, duplicates removed.
 - Near-Far: those below a threshold. The others wait in a far pile, which is split by the next
@@ -21,8 +21,9 @@ What ``organise`` keeps:
 
 A policy decides which vertices are next (``cuda.py``); a traversal distributes the frontier's edges
 among threads (one ``traverse_*.cuh`` each, section IV.B); ``driver.py`` has the loop that runs any
-policy with any traversal. The CPU forms (``cpu.cpp``) do the same work one vertex after another, to
-be read and counted. Deltas follow the paper: 32 times the mean weight over the mean degree.
+policy with any traversal. The CPU forms (``cpu.cpp``) do the same work one vertex after another,
+for reading and for counting. Deltas follow the paper: 32 times the mean weight over the mean
+degree.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Organise updated vertices between two traversals of Bucketing: classify, sort, take.
 
 Paper: Davidson et al. 2014, section IV.C. The sort is CuPy's (a radix sort from CUB), over keys
-that hold bucket and vertex. The host reads one control block per iteration: this overhead is what
-the paper reports too (82% of the run time), and the reason why Near-Far is faster.
+that contain bucket and vertex. The host reads one control block per iteration. The paper reports
+the same overhead (82% of the run time), which is why Near-Far is faster.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FILE = "papers/davidson_2014/near_far/bucketing.cuh"
 
 
 class Buckets:
-    """The bucket array of a run, on the device, and the far pile's bounds."""
+    """Bucket array of a run on the device, and the bounds of the far pile."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -35,10 +35,10 @@ class Buckets:
         self.grid = runtime.device().multiprocessors * 4
         self.weight = run.graph.weight_dtype
         self.base = self.weight.type(0)
-        self.held: Any = None  # keys not yet taken, sorted
+        self.held: Any = None  # sorted keys that are not processed yet
 
     def loop(self) -> None:
-        """Run traversals and reorganisations in turn until buckets and far pile are empty."""
+        """Alternate traversals and reorganisations until buckets and far pile are empty."""
         iteration = 0
         while True:
             self.run.launch(iteration)
@@ -66,7 +66,7 @@ class Buckets:
         self.classify_kernel(self.grid, 256, arguments)
 
     def _absorb(self) -> np.void:
-        """Merge the classified keys into the sorted ones; returns the control block."""
+        """Merge the classified keys into the sorted ones; return the control block."""
         buffers = self.run.buffers
         control = buffers.read_control()
         fresh, taken = int(control["keys"]), int(control["taken"])

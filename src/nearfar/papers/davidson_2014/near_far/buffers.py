@@ -1,4 +1,4 @@
-"""The arrays of one CUDA run of the family, and the host's view of its control block."""
+"""Arrays of one CUDA run of the family, and the host's copy of its control block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STATE = "papers/davidson_2014/near_far/state.cuh"
 
 
 class Buffers:
-    """Device arrays of a run; refuses before the first allocation when they do not fit."""
+    """Device arrays of a run; a run that does not fit is refused before any allocation."""
 
     def __init__(
         self,
@@ -100,13 +100,13 @@ class Buffers:
         return control
 
     def read_control(self) -> np.void:
-        """Return the control block now, after everything queued before."""
+        """Wait for all queued work and return the control block."""
         return self.wait_control(self.copy_control())
 
     # ---- records --------------------------------------------------------------------------
 
     def _drain(self, iterations: int) -> None:
-        """Fetch the records written since the last time; batches are far shorter than the ring."""
+        """Fetch the records written since the last call; batches are far shorter than the ring."""
         if iterations == self._drained:
             return
         ring = runtime.download(self.arrays["records"]).view(_record())
@@ -120,7 +120,7 @@ class Buffers:
         ``frontier`` processed vertices, ``near`` and ``far`` the sizes of near set and far pile
         after it, ``edges`` touched, ``labelled`` vertices reached for the first time, ``final``
         vertices whose distance was final after it, ``seconds`` of the iteration (the first one's
-        is not known and 0).
+        is unknown and 0).
         """
         table = np.concatenate(self._records) if self._records else np.zeros(0, _record())
         columns = {

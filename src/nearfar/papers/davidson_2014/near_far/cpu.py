@@ -1,4 +1,4 @@
-"""The sequential forms, one core each: to be read, and to count the work of the CUDA variants."""
+"""Sequential forms on one core, for reading and for counting the work of the CUDA variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CUDA variants: each is a policy of the one driver."""
+"""CUDA variants, each a policy of the common driver."""
 
 from __future__ import annotations
 

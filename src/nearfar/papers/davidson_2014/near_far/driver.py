@@ -1,11 +1,11 @@
-"""The one loop that runs every CUDA policy of the family with every traversal.
+"""Loop that runs every CUDA policy of the family with every traversal.
 
 An iteration is the launches gather (when the near set is to be compacted), traverse and, with a
 far pile, split. The kernels determine the next step (``state.cuh``), so the loop
-launches several iterations, copies the control block to the host behind them, and launches the
+launches several iterations, queues a copy of the control block to the host, and launches the
 next ones before it reads that copy: the GPU does not wait for the host. Launches after the end
-return at once. Bucketing needs the host between iterations, for the sort, and has its own way to
-organise (:class:`Buckets`).
+return at once. Bucketing needs the host between iterations for the sort, and organises vertices in
+:class:`Buckets`.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Policy:
     Attributes
     ----------
     far : bool
-        Keep a far pile; without one every updated vertex is processed next.
+        Whether there is a far pile; without one every updated vertex is processed next.
     hybrid : bool
-        Lift the threshold while the frontier does not fill the device.
+        Whether the threshold is lifted while the frontier does not fill the device.
     buckets : int
         Buckets before the far pile; 0 for none.
     loop : callable or None
@@ -120,8 +120,8 @@ class Run:
 
         def launch(file: str, entry: str) -> runtime.Launch:
             kernel = runtime.program(f"{_FOLDER}/{file}.cuh", macros).kernel(entry)
-            # One wave of resident blocks: enough to fill the device, few enough that the ticket
-            # of the last block stays cheap.
+            # One wave of resident blocks fills the device, and keeps the ticket of the
+            # last block cheap.
             grid = min(kernel.resident_blocks(_BLOCK), here.multiprocessors * 8)
             return runtime.Launch(kernel, max(grid, 1), _BLOCK, arguments)
 
@@ -164,7 +164,7 @@ class Run:
             self.timer.stop()
             control = self.buffers.read_control()
         except BaseException:
-            # Ctrl-C: queued work still writes to the buffers, so they must outlive it.
+            # After Ctrl-C, queued work still writes to the buffers.
             runtime.synchronize()
             raise
         return Answer(self.buffers.distance, self._stats(control))
@@ -180,8 +180,8 @@ class Run:
             if before is not None and self.buffers.wait_control(before)["done"]:
                 return
             before = now
-            # Long runs look at the control block less often: what runs past the end is at most two
-            # batches of launches that return at once.
+            # Long runs read the control block less often: at most two
+            # batches of launches run past the end, and these return at once.
             batch = 4 if iteration < 64 else 8 if iteration < 512 else 32
 
     def _stats(self, control: np.void) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Options of the family."""
+"""Options of the near-far family."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class SweepOptions:
     Parameters
     ----------
     traversal : str
-        How edges are shared out: ``thread``, ``cooperative_blocks``, ``cta_warp_scan`` or
-        ``load_balanced``.
+        Distribution of edges among threads: ``thread``, ``cooperative_blocks``, ``cta_warp_scan``
+        or ``load_balanced``.
     duplicates : str
         ``owners``: queue freely, then keep the entry that a lookup table names as the vertex's
-        owner (the paper's way). ``claim``: a vertex enters the queue only once per iteration, by
+        owner (as in the paper). ``claim``: a vertex enters the queue only once per iteration, by
         an atomic.
     """
 
@@ -97,7 +97,7 @@ class BucketOptions(NearFarOptions):
 
 
 def counts_fit(graph: Graph, request: Request) -> Literal[True] | str:
-    """Return why the counters of a near set overflow the 64 bits of one atomic, or True.
+    """Return True, or the reason why the counters of a near set may overflow one 64-bit atomic.
 
     With 32-bit offsets each has 32 bits. With 64-bit ones edges take 36 and leave 28 for vertices
     (``kEdgeBits`` of state.cuh).

@@ -9,7 +9,7 @@
             part, next = the 2^((level - 1) t) least of the queue, and a bound above them
             BMSSP(level - 1, next, part) settles vertices below some `done` <= next
             relax from them; what lands below `next` goes to the front of the queue
-        settle what of `near` lies below `done`
+        settle the vertices of `near` below `done`
     level 0 is Dijkstra's method for k vertices          # Algorithm 2
 
 ``bmssp.cpp`` has the loop and the total order of paths, ``partial_order.hpp`` the queue.

@@ -56,7 +56,7 @@ def _fits(graph: Graph, request: Request) -> Literal[True] | str:
     device="cpu",
     options=BmsspOptions,
     requires=_fits,
-    summary="recursion over bounded sets of sources, which sorts less than a heap does",
+    summary="recursion over bounded sets of sources, which sorts less than a heap",
     paper="duan-2025",
     section="3, Algorithms 1 to 3",
     complexity="O(m log^(2/3) n) for constant degree",

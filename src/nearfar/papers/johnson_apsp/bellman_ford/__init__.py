@@ -1,4 +1,4 @@
-"""Bellman-Ford as the paper on Johnson's method has it, on one core and on CUDA (4.1 and 5.1).
+"""Bellman-Ford of the paper on Johnson's method, on one core and on CUDA (4.1 and 5.1).
 
 ::
 

@@ -1,4 +1,4 @@
-"""The paper's sequential forms of Bellman-Ford, one thread each; the loops are in sweeps.hpp."""
+"""Sequential forms of Bellman-Ford from the paper, one thread each; sweeps.hpp has the loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's forms of Bellman-Ford on CUDA: the queue, edge classes, child launches, warps."""
+"""Forms of Bellman-Ford on CUDA from the paper: queue, edge classes, child launches, warps."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 __all__ = ["ChildOptions", "child_launches", "edge_classes", "queue", "sort_into_classes", "warps"]
 
 _CHILDREN = "papers/johnson_apsp/bellman_ford/child_launches.cuh"
-_PENDING = 2048  # child launches that may wait at once: the device runtime's default
+_PENDING = 2048  # maximum number of pending child launches, the device runtime's default
 _CLASSES: Slot[Classes] = Slot("edges by class")
 
 
 class Classes(NamedTuple):
-    """The edges sorted by class within each row, and where the classes part."""
+    """Edges sorted by class within each row, and the boundaries of the classes."""
 
     graph: Graph
     once: NDArray[Any]
@@ -64,7 +64,7 @@ def sort_into_classes(graph: Graph) -> Classes:
 
 
 class _Run(QueueRun):
-    """The queue with a launch per round, or with launches from the device."""
+    """Run of the queue with a launch per round, or with launches from the device."""
 
     def rounds(self, most: int) -> bool:
         """Launch once per round; return whether the queue ran empty."""
@@ -98,7 +98,7 @@ class _Run(QueueRun):
         return False
 
     def sinks(self) -> None:
-        """Relax the last class once."""
+        """Relax the last class, the sinks, once."""
         names = ("offsets", "sinks", "edges", "distance", "n", "limit")
         arguments = {name: self.arguments[name] for name in names}
         self.program.kernel("relax_sinks")(self.grid, BLOCK, arguments)
@@ -113,7 +113,7 @@ def _solve(graph: Graph, source: int, workspace: Workspace, lanes: int) -> Answe
     "bellman_ford_queue",
     device="cuda",
     weights="any",
-    summary="a queue of active vertices filled by atomics, a thread each, a launch per round",
+    summary="a queue of active vertices filled by atomics, a thread per vertex, a launch per round",
     paper="johnson-cuda",
     section="5.1, Algorithms 2 and 4",
     complexity="O(n m)",

@@ -11,7 +11,7 @@
             minimum    threshold = min(distance[u] + lightest_out[u] for u unsettled)
             update     frontier = {u unsettled: distance[u] <= threshold}
 
-The forms differ in how the frontier is kept: ``johnson_flag`` marks its vertices, ``johnson_queue``
-appends them by an atomic counter, ``johnson_prefix`` places them by a prefix sum. The exactness of
-shifted floats is explained in ``algorithms/johnson``.
+The forms differ in the storage of the frontier: ``johnson_flag`` marks its vertices,
+``johnson_queue`` appends them by an atomic counter, ``johnson_prefix`` places them by a prefix sum.
+The exactness of shifted floats is explained in ``algorithms/johnson``.
 """

@@ -118,7 +118,7 @@ def _solve(graph: Graph, sources: NDArray[np.int64], workspace: Workspace, form:
     stats: dict[str, Any] = {"iterations": 0, "inner": form}
     if n and len(sources):
         timer = runtime.Timer().start()
-        # Without weights there is nothing to shift: every edge stays 1.
+        # Without weights no shift is needed: every edge counts 1.
         weighted = plan.base if plan.base.is_weighted else plan.graph
         inner = _Inner(weighted, plan.potentials, form)
         picked = None if columns is None else runtime.cupy().asarray(columns)

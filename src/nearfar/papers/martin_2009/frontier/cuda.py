@@ -1,4 +1,4 @@
-"""Compound frontiers on the GPU: the forms of Martin et al. (2009) and the method it refutes.
+"""Compound frontiers on the GPU: the forms of Martin et al. (2009), and the method they refute.
 
 The host loop is cuda/loops/settle.py; each variant here is a choice of relax kernel and minimum.
 """
@@ -43,10 +43,10 @@ def _lists(
     passes: int = 1,
     idea: str,
 ) -> Answer:
-    """Run with a relax kernel on lists; its name tells whether it reads successors."""
+    """Run a relax kernel on lists; its name determines whether it reads successors."""
     run, device = _settle(graph, source, options, idea, transposed="predecessors" in kernel)
     criterion = Criterion(passes=passes)
-    # U-GPU-PLUS stages its rows' bounds: one per thread and one more.
+    # U-GPU-PLUS stages the bounds of its rows: one per thread, plus one.
     item = device.offset_dtype.itemsize if kernel.endswith("plus") else 0
     lists = {"offsets": device.offsets, "edges": device.edges}
     relax = run.relax(kernel, shared_per_thread=item, shared=item, **lists)
@@ -71,7 +71,7 @@ def _matrix(
     program = runtime.program(_MATRIX, {**macros, "WEIGHTED": 1})
     run = Settle(program, graph, source, options, idea)
     criterion = Criterion()
-    # Bytes a thread stages: a flag, and for columns a distance.
+    # Bytes staged per thread: a flag, and for columns a distance.
     staged = 1 + (dtype.itemsize if kernel == "relax_columns" else 0)
     relax = run.relax(kernel, matrix=matrix, shared_per_thread=staged)
     steps = Steps(relax, run.minimum(criterion), run.update(criterion))

@@ -1,8 +1,8 @@
 """The hybrids of Martin et al. (2009), section 4.1: the minimum stays on the host.
 
 U-H1 runs the update on the GPU, U-H2 the relax step, U-H3 both; all relax over predecessors. Each
-array that one side writes and the other reads is transferred in every iteration, the cost that the
-paper measures. The valid copy of the state is where the next step needs it:
+array that the host writes and the GPU reads, or vice versa, is transferred in every iteration, the
+cost that the paper measures. Transfers put the valid copy where the next step needs it:
 
 ======  ===================================  ===================================
 hybrid  to the device                        to the host
@@ -29,7 +29,7 @@ __all__ = ["HostSteps", "hybrid_steps"]
 
 
 class HostSteps:
-    """Host copies of the three arrays and the steps that run on them."""
+    """Host copies of the three arrays, and the steps that use them."""
 
     def __init__(self, run: Settle, graph: Graph) -> None:
         self.run, self.graph = run, graph
@@ -41,12 +41,12 @@ class HostSteps:
         self.download("distance", "frontier", "unsettled")
 
     def download(self, *names: str) -> None:
-        """Bring arrays from the device."""
+        """Copy arrays from the device to the host."""
         for name in names:
             getattr(self.run, name).get(out=getattr(self, name))
 
     def upload(self, *names: str) -> None:
-        """Send arrays to the device."""
+        """Copy arrays from the host to the device."""
         for name in names:
             getattr(self.run, name).set(getattr(self, name))
 
@@ -88,7 +88,7 @@ def hybrid_steps(run: Settle, graph: Graph, device: DeviceGraph, which: int) -> 
             update_on_device(values)
             host.download("frontier", "unsettled")
 
-        # The device's distances are one step behind when the loop ends: send the last ones.
+        # The device's distances are one step behind when the loop ends: copy the last ones.
         return Steps(host.relax, host.minimum, update_h1, lambda: host.upload("distance"))
 
     if which == 2:

@@ -1,4 +1,4 @@
-"""The host loop of the method that Martin et al. (2009), section 4.3, refute.
+"""Host loop of the method that Martin et al. (2009), section 4.3, refute.
 
 It is not a compound frontier: it marks the vertices that improved and sweeps until none does, so it
 has a separate loop. It is included so that the race can be observed and counted on a real device.
@@ -28,7 +28,7 @@ __all__ = ["solve_two_cost_arrays"]
 def solve_two_cost_arrays(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
 ) -> Answer:
-    """Sweep until no vertex gets nearer; the answer may be wrong, as the paper shows."""
+    """Sweep until no distance decreases; the answer may be wrong, as the paper shows."""
     cp = runtime.cupy()
     device = device_graph(graph)
     program = runtime.program("papers/martin_2009/frontier/two_cost_arrays.cuh", device.macros)

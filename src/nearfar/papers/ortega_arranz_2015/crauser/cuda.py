@@ -1,6 +1,6 @@
 """Crauser's criteria on the GPU: Ortega-Arranz et al. (2015) and the criteria it leaves out.
 
-The host loop is cuda/loops/settle.py, the same that the frontier family runs with; a
+The host loop is cuda/loops/settle.py, which the frontier family uses as well; a
 criterion is a pair of kernels and the arrays of lightest edges that they read.
 """
 

@@ -1,4 +1,4 @@
-"""The whole Crauser loop in one cooperative launch: see fused.cuh."""
+"""Whole Crauser loop in one cooperative launch; see fused.cuh."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FusedOptions", "solve_fused"]
 
-ITERATIONS_BEYOND = 2  # the watchdog's bound over the number of vertices
+ITERATIONS_BEYOND = 2  # bound of the watchdog beyond the number of vertices
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Wor
     arrivals = cp.zeros(1, dtype=np.uint32)
     counts = cp.zeros(5, dtype=np.uint64)
     trace = cp.zeros((2, trace_size), dtype=np.uint64) if full else None
-    # More blocks than vertices give nothing to do but make barriers slower.
+    # More blocks than vertices would only make barriers slower.
     blocks = min(kernel.resident_blocks(options.block_threads), -(-n // options.block_threads))
     arguments = {
         "n": np.int64(n),
@@ -99,7 +99,7 @@ def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Wor
     }
     if trace is not None:
         rows = trace[:, :iterations].get().astype(np.int64)
-        # A thread that walks over several vertices counts once per vertex, as if each had its own.
+        # A thread that processes several vertices counts once per vertex.
         grid = blocks * options.block_threads
         total = -(-n // grid) * grid * iterations
         stats |= {

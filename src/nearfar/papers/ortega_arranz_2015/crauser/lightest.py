@@ -1,4 +1,4 @@
-"""The lightest out-edge and in-edge of every vertex (paper section 3.1), once per graph."""
+"""Lightest out-edge and in-edge of every vertex (paper section 3.1), computed once per graph."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lightest_in(graph: Graph) -> NDArray[Any]:
 
 
 def device_lightest(graph: Graph) -> Any:
-    """Return each vertex's lightest out-edge on the current device, computed there once."""
+    """Return each vertex's lightest out-edge on the current device, computed once per device."""
     from nearfar.cuda.device_graph import device_graph
     from nearfar.system.devices import runtime
 

@@ -41,7 +41,7 @@ class Sweep:
         self.cells: DeviceCells = device_cells(prepared, self.shape, above.top)
         self.above = Above(prepared, self.cells.host.upper, above, self.shape)
 
-    most_sources = 2**31 - UNIT  # of a block, whatever the memory
+    most_sources = 2**31 - UNIT  # sources of a block, for any amount of memory
 
     @property
     def n_kept(self) -> int:

@@ -25,11 +25,11 @@ _TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _WARPS = 8  # kWarps of leaves.cuh
 _SIDE = 128  # kSide of own_leaf.cuh
-_RESERVED = 1024  # bytes of shared memory that a block takes besides its own
-_SECTOR = 32  # bytes that memory is written in
+_RESERVED = 1024  # bytes of shared memory that the system reserves per block
+_SECTOR = 32  # bytes per write to memory
 _WIDTHS = {4: (192, 160, 128, 96, 64), 8: (128, 96, 64)}  # vertices of a tile, by bytes of a value
 _UNIT = 32 * 16  # bytes of a vertex in a tile
-_PAYS = 6  # rows read per vertex that take less than a transposition
+_PAYS = 6  # rows read per vertex up to which tiles are cheaper than a transposition
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class DeviceTiles:
     """Leaves and bundles on the device, without weights."""
 
     host: Tiles
-    # bundles, places, tile_first, row, leaf, where: int32 arrays; `row` numbers the labels that
-    # bundles look at among those that are in no leaf
+    # bundles, places, tile_first, row, leaf, where: int32 arrays; `row` has the numbers of labels
+    # that bundles read, among the labels outside all leaves
     bundles: Any
     places: Any
     tile_first: Any
@@ -49,9 +49,9 @@ class DeviceTiles:
     # size
     jobs: Any
     boundary: Any  # int32 array; labels
-    levels: int  # of the highest leaf
-    roots: Any  # int32 array; of the leaves
-    # int64 array, shape (n,); where the ways of each label from its ancestors in its leaf begin;
+    levels: int  # height of the highest leaf
+    roots: Any  # int32 array; roots of the leaves
+    # int64 array, shape (n,); start of each label's distances from its ancestors in its leaf;
     # see `leaf_ways.cuh`
     way_first: Any
     n_ways: int
@@ -59,7 +59,7 @@ class DeviceTiles:
 
 
 def _cut(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> tuple[Tiles, int]:
-    """Return tiles of the greatest width of which two blocks fit a multiprocessor."""
+    """Return tiles of the greatest width at which two blocks fit a multiprocessor."""
     size, most = prepared.metric.dtype.itemsize, runtime.device().shared_per_block
     flags = top_flags(prepared, top)
     widths = _WIDTHS[size]
@@ -104,13 +104,13 @@ def _cut_tiles(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> D
 
 
 def _margin(prepared: Prepared) -> int:
-    """Return vertices of a tile that another one writes, so that all write whole sectors."""
+    """Return the number of vertices by which tiles overlap, so that each writes whole sectors."""
     size = prepared.answer_dtype.itemsize
     return _SECTOR // 4 if prepared.n_vertices * size % _SECTOR else 0
 
 
 def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return the weights of the bundles, and ways within leaves."""
+    """Return the weights of the bundles, and the distances within leaves."""
     cp = runtime.cupy()
     runtime.require_memory((tiles.host.n_values + tiles.n_ways) * dtype.itemsize)
     ways = cp.empty(tiles.n_ways, dtype=dtype)
@@ -183,7 +183,7 @@ class TileSweep:
         return len(self.tiles.host.upper)
 
     def _begins(self, pitch: int) -> Any:
-        """Return the start of the rows that bundles read, in bytes."""
+        """Return the start of each row that bundles read, in bytes."""
         if pitch > self.most_sources:
             raise OptionError(
                 f"{pitch:,} sources at a time are too many for {self.n_kept:,} labels above the "
@@ -201,7 +201,7 @@ class TileSweep:
         return query
 
     def _writing(self, begins: Any, query: Query, out: Any) -> list[runtime.Launch]:
-        """Return launches for bundles from the labels above, and for a source's own leaf."""
+        """Return the launches for bundles, from the labels above, and for each source's leaf."""
         tiles, tree, size = self.tiles, self.tree, self.dtype.itemsize
         written = {"n": np.int32(self.n), "out": out, "step": tree.step}
         n_tiles = len(tiles.host.tile_first) // 4 - 1
@@ -211,7 +211,7 @@ class TileSweep:
             "tile_first": tiles.tile_first,
             "n_tiles": np.int32(n_tiles),
             "rows": begins,
-            "weights": self.weights.view(np.int32),  # four values of 4 bytes, or two, at a time
+            "weights": self.weights.view(np.int32),  # 16 bytes at a time: four values, or two
             "places": tiles.places,
             "values": query.values,
             "count": np.int32(len(out)),
@@ -245,8 +245,8 @@ class TileSweep:
 def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
     """Return the fastest sweep for whole rows, kept for later calls.
 
-    Tiles pay where vertices that are next to each other in the tree have numbers next to each
-    other; where they do not, a bundle has one vertex, and a transposition is cheaper.
+    Tiles pay if vertices next to each other in the tree also have numbers next to each
+    other; otherwise a bundle has one vertex, and a transposition is cheaper.
     """
 
     def make() -> Sweep | TileSweep:
@@ -255,5 +255,5 @@ def row_sweep(prepared: Prepared, sources: int) -> Sweep | TileSweep:
             return tiles
         return Sweep(prepared, None, sources)
 
-    # Shapes depend on the number of sources by whether they are few.
+    # Shapes depend only on whether there are few sources.
     return _SWEEPS.of(prepared, make, (runtime.device().ordinal, sources <= SMALL_CELLS))

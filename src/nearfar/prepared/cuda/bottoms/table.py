@@ -16,16 +16,16 @@ from nearfar.system.devices import runtime
 
 _ACROSS, _HIGH = 16, 64  # kAcross and kHigh of table.cuh
 _SWEPT = 17  # cost of a vertex of a sweep besides its arcs, in arcs
-_MOST_TILES = 65_535  # of targets, the grid's y
+_MOST_TILES = 65_535  # maximum number of tiles of targets, the grid's y dimension
 _MOST = 8192  # sources per block: more are not faster
-_FEW = 4096  # sources that the host sorts
+_FEW = 4096  # sources up to which the host sorts them
 
 
 def table_pays(prepared: Prepared, width: int) -> bool:
     """Return whether a product with the targets is faster than a sweep over all vertices.
 
-    A product looks at the common ancestors of a source and a target, a few dozen of them where
-    separators are small; a sweep looks at every arc.
+    A product reads the common ancestors of a source and a target, a few dozen if
+    separators are small; a sweep reads every arc.
     """
     height = prepared.preparation.figures.height
     *_, shared = climb_form(height, prepared.metric.dtype.itemsize)
@@ -123,7 +123,7 @@ class Table(Query):
         """Fill ``values`` for some sources, in the order of labels; write rows in that order."""
         cp = runtime.cupy()
         if len(sources) <= _FEW and isinstance(sources, np.ndarray):
-            # Many small steps on the device take longer.
+            # Sorting on the device would take many small launches.
             order = np.argsort(self._label[sources], kind="stable")
             given, self.back = runtime.upload(np.stack([sources[order], np.argsort(order)]))
         else:

@@ -1,1 +1,1 @@
-"""Division of the elimination tree for thread blocks: cells, upper pieces, tiles of rows."""
+"""Division of the elimination tree among thread blocks: cells, upper pieces, tiles of rows."""

@@ -15,10 +15,10 @@ from nearfar.prepared.metric.arc_weights import QueryArcs
 
 @dataclass(frozen=True, slots=True)
 class PassShape:
-    """Maximum size of the cells, and the threads that work on one."""
+    """Maximum size of the cells, and the number of threads per cell."""
 
-    members: int  # vertices of a cell, at most
-    slots: int  # distances per source that a cell keeps in shared memory, at most
+    members: int  # maximum number of vertices of a cell
+    slots: int  # maximum number of distances per source in a cell's shared memory
     lanes: int  # sources per block
     columns: int  # sources per thread
 
@@ -38,18 +38,18 @@ class PassShape:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Data for the sweep of the bottom; see ``cells.cpp`` for the layout of the streams."""
+    """Data for the sweep over cells; see ``cells.cpp`` for the layout of the streams."""
 
     # shape (n_cells, 9); boundary, its size, first round of the stream, rounds, lowest and highest
-    # label, vertices, slots, where its part of `outline` begins
+    # label, vertices, slots, start of its part of `outline`
     cells: NDArray[np.int32]
-    boundary: NDArray[np.int32]  # labels outside of a cell that its vertices have arcs to
+    boundary: NDArray[np.int32]  # labels outside a cell to which its vertices have arcs
     # vertices and arcs in the order of the sweep; weights are 0 and filled in on the device
     stream: NDArray[np.int32]
-    # shape (n_arcs,); where in the stream, counted in values, the weight of each arc belongs; -1
+    # shape (n_arcs,); position of each arc's weight in the stream, counted in values; -1
     # for arcs of labels that are in no cell
     weight_at: NDArray[np.int32]
-    far_at: NDArray[np.int32]  # which values of the stream are "no path" whatever the weights
+    far_at: NDArray[np.int32]  # positions in the stream with "no path" for all weights
     # pairs of the lowest label below a vertex and its depth, in the order of the sweep
     outline: NDArray[np.int32]
     upper: NDArray[np.int32]  # labels that are in no cell

@@ -18,15 +18,16 @@ class DevicePieces:
     """Pieces on the device, without weights."""
 
     host: Pieces
-    # pieces, level_first, members, boundary: int32 arrays; those of the host
+    # pieces, level_first, members, boundary: int32 arrays; copies of the host's
     pieces: Any
-    # int32 array, shape (n_tiles, 8); for the products: of each tile its piece's fields but the
+    # int32 array, shape (n_tiles, 8); for products: fields of each tile's piece except the
     # last, and its first member
     parts: Any
     level_first: Any
     members: Any
     boundary: Any
-    ways: tuple[Any, Any, Any, Any]  # `up_first`, `up`, `down_first`, `down` of the host
+    # copies of the host's `up_first`, `up`, `down_first` and `down`
+    ways: tuple[Any, Any, Any, Any]
     # list of (int32 array, int); piece and first row for each warp of closures, and the members of
     # the largest piece among them
     jobs: list[tuple[Any, int]]
@@ -42,7 +43,7 @@ class DevicePieces:
         is_top = host.pieces[which, 7] == 1
         of_piece, first = host.tiles.T
         products = np.column_stack([host.pieces[of_piece, :7], first])
-        # A large top would leave memory for only few warps of the others.
+        # A large top would leave shared memory for few warps of the other pieces.
         parts = [jobs[is_top], jobs[~is_top]]
         listed = [
             (runtime.upload(part), int(host.pieces[part[:, 0], 1].max()))

@@ -19,17 +19,17 @@ UNIT, DEEP = 16, 8  # kUnit and kDeep of pieces.cpp
 class Pieces:
     """Pieces, and the labels that their members have arcs to; see ``pieces.cpp``."""
 
-    # shape (n_pieces, 8); first member, members, where its boundary begins, its size, lowest and
-    # highest label, where its matrix begins in units of `UNIT * DEEP` values, whether it is the top
+    # shape (n_pieces, 8); first member, members, start and size of its boundary, lowest and
+    # highest label, start of its matrix in units of `UNIT * DEEP` values, whether it is the top
     pieces: NDArray[np.int32]
-    # labels, falling within a piece; -1 fills up to a multiple of `UNIT`
+    # labels, descending within a piece, padded with -1 to a multiple of `UNIT`
     members: NDArray[np.int32]
-    # labels; those at the end of a piece's may be there only to fill up a multiple of `DEEP`
+    # labels; the last ones of a piece may be padding to a multiple of `DEEP`
     boundary: NDArray[np.int32]
     # shape (n_tiles, 2); piece and first member of each `UNIT` members, by level
     tiles: NDArray[np.int32]
     level_first: NDArray[np.int32]  # shape (n_levels + 1,); first tile of each level
-    # up_first, up, down_first, down: for each member, where its arcs begin; pairs of the row that
+    # up_first, up, down_first, down: for each member, start of its arcs; pairs of the row that
     # an arc leads to and the arc
     up_first: NDArray[np.int32]
     up: NDArray[np.int32]
@@ -72,9 +72,9 @@ def cut_pieces(
 def ways_up(
     pieces: Pieces, tree: Tree
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint16]]:
-    """Return the pieces on the way from any label up, and its ancestors in them.
+    """Return the pieces on the path from each label to the root, and its ancestors in them.
 
-    O(n + the ancestors that are listed).
+    O(n + listed ancestors).
     """
     number = np.full(tree.n_vertices, -1, dtype=np.int32)
     real = np.flatnonzero(pieces.members >= 0)

@@ -1,4 +1,4 @@
-"""Tiles of consecutive vertices whose distances a device writes together as rows."""
+"""Tiles of consecutive vertices, whose distances a device writes together as rows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ROWS = 4  # kRows of tiles.cpp
 class LeafShape:
     """Maximum size of the leaves."""
 
-    members: int  # vertices, at most
-    bound: int  # labels of the boundary, at most; no more than 16, kRows * kSteps of tiles.cpp
+    members: int  # maximum number of vertices
+    bound: int  # maximum size of the boundary, at most 16: kRows * kSteps of tiles.cpp
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ class Tiles:
     roots : int32 array
         Roots of the leaves, in descending order.
     boundary : int32 array
-        Labels that the roots of leaves have arcs to, filled up to multiples of ``ROWS``.
+        Labels to which the roots of leaves have arcs, padded to multiples of ``ROWS``.
     bundles : int32 array
         Steps of ``ROWS`` rows, 15 for vertices that are in no leaf, and 16 times the vertices;
         then, from the first of the tile on: first row in units of ``ROWS``, where the weights
         begin in units of ``ROWS`` rows, first word of places.
     rows : int32 array
-        Labels that bundles look at, ``ROWS`` at a time.
+        Labels that bundles read, ``ROWS`` at a time.
     places : int32 array
         Positions of the vertices of bundles in their tiles, a byte each.
     tile_first : int32 array, shape (4 * (n_tiles + 1),)
@@ -51,7 +51,7 @@ class Tiles:
         Position of the weights of each label from the first of its boundary, counted in values, in
         up to two tiles; otherwise -1.
     units : int
-        How many weights there are, in units of ``ROWS`` rows.
+        Number of weights, in units of ``ROWS`` rows.
     """
 
     leaf: NDArray[np.int32]
@@ -67,7 +67,7 @@ class Tiles:
 
     @property
     def n_values(self) -> int:
-        """Number of weights, which is also that of additions per source."""
+        """Number of weights, and of additions per source."""
         return self.units * ROWS
 
     @property

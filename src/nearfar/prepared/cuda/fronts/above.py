@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
 # GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
 _FEW_JOBS, _MANY_JOBS = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
-_SHARED_OUT = 2048  # jobs of a level for each of which several warps are left
+_SHARED_OUT = 2048  # jobs of a level up to which several warps share each
 
 
 def climb_arguments(
     query: Query, arcs: tuple[Any, Any, Any], unit: int = 0, stop: Any = None
 ) -> dict[str, Any]:
-    """Return the arguments of a climb but its jumps; the sources are set for each block."""
+    """Return the arguments of a climb without its jumps; sources are set per block."""
     node, head_depth, weight = arcs
     return {
         "node": node,
@@ -104,7 +104,7 @@ class Above:
             return
         add_climb(query, climb)
         columns, levels = 16 // self.dtype.itemsize, pieces.host.n_levels
-        # The first levels have few products, which all others wait for: shared out among warps.
+        # The first levels have few products, on which all others depend: warps share each.
         tiles = np.diff(pieces.host.level_first) * (query.pitch // (8 * columns))
         first = int((np.cumsum(tiles > _SHARED_OUT) == 0).sum())
         products |= {"space": query.space, "sources": query.labels}
@@ -122,7 +122,7 @@ class Above:
         kernel = runtime.program(
             "prepared/cuda/fronts/few_sources.cuh", {**self._types(), **form, **stages}
         ).kernel("few_sources")
-        kernel.allow_shared(shared)  # before it is asked how many blocks fit
+        kernel.allow_shared(shared)  # affects the number of resident blocks
         lowest, way, rows = self._ways_up()
         arguments = {
             **climb,
@@ -139,7 +139,7 @@ class Above:
         query.add(kernel, grid, threads, arguments, shared, cooperative=True)
 
     def _ways_up(self) -> tuple[Any, Any, Any]:
-        """Return the arrays of :func:`ways_up`, kept."""
+        """Return the arrays of :func:`ways_up`, cached."""
         kept = self.held.ways_up
         if not kept:
             lowest, way, rows = map(runtime.upload, ways_up(self.held.pieces.host, self._host_tree))
@@ -147,13 +147,13 @@ class Above:
         return kept[0]
 
     def _types(self) -> dict[str, str | int]:
-        """Return the macros of kernels with a barrier over the grid."""
+        """Return the macros of kernels with a grid-wide barrier."""
         types: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
         weight = {"WEIGHT_T": self.tree.macros["OUT_T"], "COLUMNS": 16 // self.dtype.itemsize}
         return {**self.tree.macros, **types, **weight}
 
     def _members(self, rows: Any) -> tuple[Any, Any]:
-        """Return members and boundaries of the pieces for such rows, cached for later ones."""
+        """Return the rows of members and boundaries of the pieces, cached."""
         again = rows is self.held.place
         if again and self.held.members:
             return self.held.members[0]
@@ -178,7 +178,7 @@ class Above:
         levels: tuple[int, int],
         arrays: dict[str, Any],
     ) -> None:
-        """Run the products of some levels."""
+        """Add the products of a range of levels."""
         groups, across, each, down, shares, ahead = form
         columns, pieces = 16 // self.dtype.itemsize, self.held.pieces
         macros: dict[str, str | int] = {

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
 
 ADVICE = "give weights on the host, or use a GPU with more memory"
-CLUSTER = 8  # blocks: as many as any device with clusters allows
+CLUSTER = 8  # blocks per cluster: the portable maximum
 _ARCS: Slot[DeviceArcs] = Slot("arcs on the device")
-_ROOM = 8  # share of the free memory that third sides may take
+_ROOM = 8  # third sides take at most one over this of the free memory
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class DeviceArcs:
     """Structure for customization, shared by sweeps of later weights."""
 
     preparation: Preparation
-    # indptr, indices: arrays; of the graph
+    # indptr, indices: arrays of the graph
     indptr: Any
     indices: Any
     # arcs, third_first, third, level_first, depth, edge, place: int32 arrays; as `customize.cuh`
-    # has them; the third sides are None where there is no memory for them
+    # describes them; the third sides are None if memory is short
     arcs: Any
     third_first: Any
     third: Any
@@ -41,13 +41,13 @@ class DeviceArcs:
     depth: Any
     edge: Any
     place: Any
-    sizes: NDArray[np.int64]  # of the levels, on the host
-    # by shapes: cells whose streams hold the weights of some metric, the arcs that they have, and
-    # where their weights belong
+    sizes: NDArray[np.int64]  # sizes of the levels, on the host
+    # by shape: cells whose streams hold the weights of some metric, their arcs, and the positions
+    # of these arcs' weights
     cells: dict[Any, tuple[DeviceCells, Any, Any]] = field(default_factory=dict)
-    # what else sweeps keep of the arcs without their weights
+    # further data of sweeps that does not depend on weights
     layouts: dict[Any, Any] = field(default_factory=dict)
-    # one: of the arcs' weights of the metric before, 2 where the directions differed
+    # one entry: number of values per arc in the last metric, 2 if directions differed
     sides_before: list[int] = field(default_factory=lambda: [1])
 
     @property
@@ -84,7 +84,7 @@ def customize_kernel(name: str, values: np.dtype[Any], weight: np.dtype[Any], si
 
 
 def threads() -> int:
-    """Return the threads of a block that goes through levels; more would have too few registers."""
+    """Return the threads of a block that processes levels; more would run out of registers."""
     return min(640, runtime.device().threads_per_multiprocessor)
 
 

@@ -15,15 +15,15 @@ from nearfar.prepared.cuda.metric.metric import DeviceMetric
 from nearfar.prepared.metric.arc_weights import detours_are_longer, value_dtype
 from nearfar.system.devices import runtime
 
-_FEW = 128  # arcs of all metrics in a level that is left to one cluster
+_FEW = 128  # arcs of a level, in all metrics, up to which one cluster processes it
 
 
-def customized_there(
+def customized_on_device(
     structure: DeviceArcs, graphs: list[Graph], perfect: bool
 ) -> list[DeviceMetric]:
-    """Return the weights of all arcs from weights on the device, for one metric or several at once.
+    """Return the weights of all arcs from edge weights on the device, for one or several metrics.
 
-    O(triangles log degree) work in as many steps as the tree is high.
+    O(triangles log degree) work in as many steps as the tree has levels.
     """
     cp = runtime.cupy()
     count, n_arcs = len(graphs), structure.n_arcs
@@ -146,12 +146,12 @@ class _Calls:
 
 
 def _cuts(sizes: NDArray[np.int64], metrics: int) -> tuple[int, int]:
-    """Count the levels with more arcs than warps, and those that are not left to a cluster."""
+    """Count the levels with more arcs than warps, and those too large for a cluster."""
     warps = runtime.device().multiprocessors * threads() // 32
     return _up_to(sizes, warps), _up_to(sizes, _FEW // metrics)
 
 
 def _up_to(sizes: NDArray[np.int64], most: int) -> int:
-    """Return levels up to the last one with more arcs than that."""
+    """Return the number of levels up to the last one with more arcs than ``most``."""
     large = np.flatnonzero(sizes > most)
     return int(large[-1]) + 1 if len(large) else 0

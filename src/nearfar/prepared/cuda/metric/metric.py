@@ -22,8 +22,8 @@ _NEEDED = 4  # kNeeded of customize.hpp
 class DeviceMetric:
     """Weights of the arcs on a device, with the interface of :class:`Metric`.
 
-    A sweep relaxes all arcs, so that new weights need no new cells. What queries on the host
-    follow is downloaded when it is first asked for.
+    A sweep relaxes all arcs, so that new weights need no new cells. The arcs that queries on the
+    host follow are downloaded on first use.
     """
 
     def __init__(self, structure: DeviceArcs, there: Any, flags: Any, sides: int) -> None:
@@ -33,7 +33,7 @@ class DeviceMetric:
         return Metric, (self.weights, self.up, self.down, self.sides)
 
     def on_host(self) -> Metric:
-        """Return the same in host memory."""
+        """Return a copy in host memory."""
         return Metric(self.weights, self.up, self.down, self.sides)
 
     @property
@@ -44,7 +44,7 @@ class DeviceMetric:
 
     @property
     def swept(self) -> tuple[QueryArcs, QueryArcs]:
-        """Arcs up and down that a GPU follows; their weights are device arrays."""
+        """Upward and downward arcs that a GPU follows; their weights are device arrays."""
         arcs = self.structure.preparation.arcs
         up, down = (
             QueryArcs(arcs.first, arcs.head_depth, self._side(i)) for i in (0, self.sides - 1)
@@ -108,7 +108,7 @@ class DeviceMetric:
         return replace(base, stream=stream)
 
     def layout(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the data that is independent of the arcs' weights, made on first use."""
+        """Return the data that is independent of the arcs' weights, built on first use."""
         kept = self.structure.layouts
         if key not in kept:
             kept[key] = make()

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared, Sums
 
 _WALKS: Slot[Walks] = Slot("walks on the device")
-_LEAST_SHARE = 1 << 14  # pairs that are worth a device of their own
+_LEAST_SHARE = 1 << 14  # minimum number of pairs per device
 
 
 @dataclass(frozen=True)
 class Walks:
-    """Data for walks besides the tree; arrays of ``pairs.cuh``."""
+    """Data for walks in addition to the tree; arrays of ``pairs.cuh``."""
 
     tree: DeviceTree
     spine: Any  # int32 array, shape (n, 4)
@@ -48,9 +48,9 @@ class Walks:
         return {**sides, "spine": self.spine, "label": self.tree.label}
 
     def launch_shape(self, spaces: int, beside: int = 0, most: int = 8) -> tuple[int, int]:
-        """Return warps per block, at most ``most``, and their shared memory.
+        """Return the warps per block, at most ``most``, and their shared memory.
 
-        A warp has search spaces, and ``beside`` bytes per level of the tree.
+        A warp has search spaces, and ``beside`` further bytes per level of the tree.
         """
         each = max(self.tree.height, 1) * (spaces * self.up[2].dtype.itemsize + beside)
         warps = min(most, shared_room() // each)
@@ -73,7 +73,7 @@ class DeviceLabels:
     walks : object
         Arrays that walks read.
     up, down : arrays
-        Rows of all labels; the same array where every edge weighs the same in both directions.
+        Rows of all labels; the same array if every edge weighs the same in both directions.
     """
 
     def __init__(self, prepared: Prepared, walks: Walks, up: Any, down: Any) -> None:
@@ -99,7 +99,7 @@ class DeviceLabels:
         Returns
         -------
         array, shape (k,)
-            On the device where ``pairs`` are.
+            Distances on the device of ``pairs``.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class DeviceLabels:
         return _answer(prepared, pairs, check_threads(threads), self._meet)
 
     def _meet(self, prepared: Prepared, starts: Any, ends: Any) -> Any:
-        if prepared is not self.prepared:  # in 64 bits, or without weights
+        if prepared is not self.prepared:  # an answer in 64 bits, or without weights
             return _walk(prepared, starts, ends)
         found = runtime.cupy().empty(len(starts), dtype=prepared.answer_dtype)
         walks = self._walks
@@ -161,7 +161,7 @@ def device_labels(prepared: Prepared, memory: int | None = None) -> DeviceLabels
 
 
 def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, devices: Any = None) -> Any:
-    """Find the distances of pairs, each by a separate walk on the device."""
+    """Return the distances of pairs, each by a separate walk on the device."""
     listed = several.chosen(devices)
     if listed == several.chosen(None):
         return _answer(prepared, pairs, threads, _walk)
@@ -172,11 +172,11 @@ def device_pair_distances(prepared: Prepared, pairs: Any, threads: int, devices:
     return _answer(prepared, pairs, threads, ask)
 
 
-def there_indices(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
+def device_indices(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
     """Check pairs and return the indices of sources and targets on the current device."""
     if runtime.is_device_array(pairs):
         if prepared.vertex_numbers is not None:
-            return _indices_there(prepared, runtime.upload(pairs))
+            return _checked_device_pairs(prepared, runtime.upload(pairs))
         pairs = runtime.download(runtime.upload(pairs))  # names are looked up on the host
     starts, ends = pair_indices(prepared, pairs)
     return runtime.upload(starts), runtime.upload(ends)
@@ -185,7 +185,7 @@ def there_indices(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
 def _answer(prepared: Prepared, pairs: Any, threads: int, ask: Any) -> Any:
     stay = runtime.is_device_array(pairs)
     cp = runtime.cupy()
-    starts, ends = there_indices(prepared, pairs)
+    starts, ends = device_indices(prepared, pairs)
     if prepared.adds_floats or prepared.beyond_arcs:
         there = runtime.download(starts), runtime.download(ends)
         found = pair_distances(prepared, *there, threads)
@@ -194,7 +194,7 @@ def _answer(prepared: Prepared, pairs: Any, threads: int, ask: Any) -> Any:
     return found if stay else runtime.download(found)
 
 
-def _indices_there(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
+def _checked_device_pairs(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
     """Return sources and targets of an array of pairs, checked on the device."""
     cp = runtime.cupy()
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
@@ -283,7 +283,7 @@ def _open_walks(prepared: Prepared) -> Walks:
     tree, there = prepared.preparation.tree, device_tree(prepared)
     n = tree.n_vertices
     spine = np.empty((n, 4), dtype=np.int32)
-    # A heavy path is a run of labels each of which is the parent of the one before.
+    # A heavy path is a run of labels, each the parent of the preceding one.
     ends = np.flatnonzero(tree.parent != np.arange(1, n + 1))
     top = ends[np.searchsorted(ends, np.arange(n))]
     offset = label_offsets(tree)

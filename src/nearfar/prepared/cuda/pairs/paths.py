@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
 
 _OPENED: Slot[_Opened] = Slot("origins of arcs on the device")
-_SHARE = 4  # of the free memory one part may be steps
+_SHARE = 4  # steps take at most one over this of the free memory
 _ADVICE = f"give fewer pairs at a time, or use {keyword('device', 'cpu')}"
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """Data for unpacking shortcuts besides that of walks; arrays of ``paths.cuh``."""
+    """Data for unpacking shortcuts in addition to walks; arrays of ``paths.cuh``."""
 
     walks: Walks
-    # first, head_depth: int32 arrays; of all arcs
+    # first, head_depth: int32 arrays of all arcs
     first: Any
     head_depth: Any
     origin: Any  # int32 array, shape (n_arcs * sides, 2)
@@ -61,7 +61,7 @@ def device_paths(
 
 
 def _some(opened: _Opened, starts: Any, ends: Any, warps: int, shared: int) -> tuple[Any, Any, Any]:
-    """Return the edges of each pair, how many, and which are reached."""
+    """Return the edges of each pair's path, their numbers, and whether there is a path."""
     cp, walks = runtime.cupy(), opened.walks
     count, height = len(starts), max(walks.tree.height, 1)
     steps = cp.empty((count, 2 * height), dtype=np.int32)
@@ -107,7 +107,7 @@ def _open(prepared: Prepared) -> _Opened:
         raise VariantUnavailable(
             f"{arcs.n_arcs} arcs are too many for paths: use {keyword('device', 'cpu')}"
         )
-    # Those that the CPU follows, so that of equally short paths both take the same one.
+    # The arcs that the CPU follows, so that both choose the same of several shortest paths.
     same = metric.swept[0] is metric.up and metric.swept[1] is metric.down
     walks = device_walks(prepared) if same else walks_over(prepared, metric.up, metric.down)
     origins = prepared._origins

@@ -11,13 +11,13 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
 
 _THREADS = 256
-_SHARE = 4  # of the free memory one part may be scratch
+_SHARE = 4  # scratch takes at most one over this of the free memory
 
 
 class Restoration:
     """Pass that replaces sums over shortcuts by those of a search, in place.
 
-    One block per row. O(n + m) per row where few paths are equally long up to rounding, in as many
+    One block per row. O(n + m) per row if few paths are equally long up to rounding, in as many
     rounds as a shortest path has edges.
     """
 
@@ -36,16 +36,16 @@ class Restoration:
         cp = runtime.cupy()
         self.spaces = cp.empty((self.blocks, n), dtype=dtype)
         self.queues = cp.empty((self.blocks, 2, n), dtype=np.int32)
-        # Rounding nearly always takes less than this; if it took more, widening finds it.
+        # Rounding errors are nearly always smaller; if one is larger, the slack is widened.
         self.slack = dtype.type(np.finfo(dtype).eps * (2**8 if dtype.itemsize == 4 else 2**16))
 
     @staticmethod
     def row_bytes(prepared: Prepared) -> int:
-        """Return scratch memory of a block."""
+        """Return the scratch memory of a block, in bytes."""
         return prepared.n_vertices * (prepared.weight_dtype.itemsize + 8)
 
     def __call__(self, sources: Any, rows: Any) -> None:
-        """Restore some rows."""
+        """Restore the sums of some rows in place."""
         count, n = rows.shape
         arguments = {
             "n": np.int32(n),

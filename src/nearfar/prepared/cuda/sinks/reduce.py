@@ -1,4 +1,4 @@
-"""Reductions of rows on CUDA devices: which need no rows, and the devices that share them."""
+"""Reductions on CUDA devices: whether they need whole rows, and their division among devices."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ _READY: Slot[DeviceReduction] = Slot("reduction that was used last on the device
 
 
 def reduces(prepared: Prepared, reduction: RowReduction, width: int) -> bool:
-    """Return whether a reduction needs no rows.
+    """Return whether a reduction does not need whole rows.
 
-    Floats with the sums of a search do: these are restored in whole rows. So do floats in fixed
-    point that may be too large for their dtype.
+    Floats with the sums of a search need them: these are restored in whole rows. So do floats in
+    fixed point that may be too large for their dtype.
     """
     if prepared.n_negative or not width or prepared.adds_floats:
         return False
-    if prepared.fixed is not None and may_saturate(prepared):  # no number of steps shows it
+    # steps do not show that a float overflows
+    if prepared.fixed is not None and may_saturate(prepared):
         return False
     return has_room(reduction, prepared)
 
@@ -45,23 +46,23 @@ def reduced(
 ) -> Answer:
     """Reduce the rows of some sources on devices that share them.
 
-    To plan the launches takes the host as long as some hundred sources take the device. So the
-    plan that was used last is kept where it holds little memory; a caller takes it away, since its
-    arrays are for one call at a time.
+    Planning the launches takes the host as long as some hundred sources take the device, so the
+    last plan is cached if it holds little memory. A call removes it from the cache while it runs,
+    since a plan's arrays serve one call at a time.
     """
 
     def steps(
         part: NDArray[np.int64],
     ) -> Generator[None, None, tuple[Partial, dict[str, Any]] | None]:
         here = runtime.device().ordinal
-        wanted = -(-len(part) // -(-len(part) // most))  # sweeps of one size
+        wanted = -(-len(part) // -(-len(part) // most))  # sources per sweep, equal sizes
         form = (reduction, limit, padded(wanted))
         made = _READY.take(prepared, here) if columns is None else None
         if made is None or made.form != form or not made.query.restore():
             made = DeviceReduction(prepared, reduction, columns, limit, each(wanted), table)
             made.form = form
         found = yield from made.steps(part)
-        if made.on_the_way:  # it keeps little without its distances
+        if made.on_the_way:  # small once its distances are released
             made.query.release()
             _READY.put(prepared, made, here)
         return found

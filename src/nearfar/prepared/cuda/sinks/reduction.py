@@ -25,13 +25,13 @@ from nearfar.system.devices.arrays import as_dtype
 
 _ADDED = ("sum", "mean", "summary")
 _LEVELS = 6  # kLevels of halves.cuh
-_MOST_ROWS = 65_535  # of a grid's y
-_KEPT = 32  # nearest per source whose list fits registers
+_MOST_ROWS = 65_535  # maximum of a grid's y dimension
+_KEPT = 32  # maximum number of nearest per source whose list fits registers
 _ACROSS = 128  # kAcross of reduce.cuh
 _WARPS = 8  # kReduceWarps
 _SINK = "prepared/cuda/sinks/sweep_figures.cuh"
-_BLOCKS = 2048  # that fill a device
-_LEAST_SLICE = 512  # labels
+_BLOCKS = 2048  # number of blocks that fill a device
+_LEAST_SLICE = 512  # minimum number of labels of a slice
 _ADVICE = f"use fewer sources per block ({keyword('block', ...)}), or {keyword('device', 'cpu')}"
 _BINS = 8192  # kBins of source_order.cuh
 _STATUS = 16  # bytes: status of place_figures.cuh
@@ -47,7 +47,7 @@ _PLACED = {
 
 
 def has_room(reduction: RowReduction, prepared: Prepared) -> bool:
-    """Return whether a kernel's data of a row fits registers and shared memory."""
+    """Return whether the data of a row fits a kernel's registers and shared memory."""
     if reduction.kind == "nearest":
         return reduction.k <= _KEPT
     if reduction.kind == "histogram":
@@ -63,16 +63,16 @@ def _shared_bytes(reduction: RowReduction, prepared: Prepared) -> int:
 
 
 def _span(bins: int) -> int:
-    """Return the power of two of a search among the edges: it distinguishes bins + 2 places."""
+    """Return the padded length of a binary search among edges: a power of two above bins + 1."""
     return 1 << (bins + 1).bit_length()
 
 
 class DeviceReduction:
     """Reduction of rows for blocks of sources, on the current device.
 
-    One sweep. Where all vertices count, the figures of a row cost no pass of their own over
-    most of them; bins, the nearest and sums in the order of a row are one pass over what the
-    sweep wrote.
+    One sweep computes the distances. If all vertices count, the figures of a row are joined during
+    the sweep for most of them; bins, the nearest, and sums in the order of a row take one pass over
+    the distances that the sweep stored.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class DeviceReduction:
         self.pitch, self.dtype = padded(each), prepared.metric.dtype
         self.out_dtype, self.max_weight = prepared.weight_dtype, prepared.max_weight
         self.tree = device_tree(prepared)
-        # A sum that does not fit shows as a distance that is missing, unless a limit is nearer.
+        # A sum that does not fit appears as a missing distance, unless a limit excludes it.
         within = limit is not None and limit <= FARTHEST[prepared.weight_dtype]
         self.checks = not within and may_saturate(prepared)
         self.fixed, self.step = prepared.fixed, self.tree.step
@@ -135,7 +135,7 @@ class DeviceReduction:
             self.query, self.names, self.in_order = product, product.targets, product.place
         else:
             sweep = Sweep(prepared, None, each)
-            # Figures of the bottom pass are joined as it goes, unless it keeps its distances.
+            # The bottom pass joins figures as it runs, unless it stores distances.
             self.on_the_way = columns is None and self.reduction.kind in FIGURES
             self.on_the_way &= not self.halves and len(sweep.cells.host.cells) > 0
             self.query = (sweep.above_alone if self.on_the_way else sweep.columns)(each, **memory)
@@ -164,7 +164,7 @@ class DeviceReduction:
         self.zeroed.append(both)
 
     def _slices(self, some: int, across: int = _ACROSS) -> int:
-        """Return the slices of the labels that share the work of few sources."""
+        """Return the number of slices of the labels, which share the work of few sources."""
         wanted = -(-_BLOCKS // (self.pitch // across))
         return max(1, min(wanted, some // _LEAST_SLICE))
 
@@ -215,7 +215,7 @@ class DeviceReduction:
         self.query.add(kernel, grid, _ACROSS, arguments, shared)
 
     def _least(self, edge: float, far: Any) -> int:
-        """Return the least integer of a distance that is at least an edge, or what none is."""
+        """Return the least integer distance that is at least an edge, or the one for "no path"."""
         if self.fixed is not None:
             below = np.nextafter(edge, -np.inf) if edge > 0 else -1.0
             return min(self.fixed.steps_within(below, self.out_dtype) + 1, int(far))
@@ -286,7 +286,7 @@ class DeviceReduction:
             "place_figures"
         )
         whole, own = self.dtype.kind != "f", int(self.columns is None)
-        top = -1.0  # of columns that are missing nothing is known
+        top = -1.0  # with columns, missing distances prove nothing
         if not self.checks:
             top = np.iinfo(np.int64).max if whole else np.inf
         elif own:
@@ -317,7 +317,7 @@ class DeviceReduction:
         cp, count = runtime.cupy(), len(sources)
         timer = runtime.Timer().start()
         given = runtime.upload(sources.astype(np.int32))
-        # In the order of the tree: vertices near a source are then near adjacent sources, too.
+        # In tree order, vertices near one source are also near the next one.
         there, order = cp.empty(count, dtype=np.int64), cp.empty(count, dtype=np.int32)
         self._order.set(sources=given, count=np.int32(count), ordered=there, order=order)
         self._order()
@@ -402,7 +402,7 @@ class DeviceReduction:
 
 
 def _in_places(parts: Sequence[Any], places: Any) -> Any:
-    """Return the rows of all parts, each in its place."""
+    """Return the rows of all parts in the order of their places."""
     cp = runtime.cupy()
     rows = cp.concatenate(parts)
     found = cp.empty_like(rows)

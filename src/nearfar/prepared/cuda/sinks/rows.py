@@ -23,9 +23,9 @@ class RowForm:
     """Form of the requested rows."""
 
     columns: Any  # int64 array or None; vertices of a table; None for whole rows
-    home: int | None  # the device that the rows go to; None for the host
-    advice: str  # what to do when memory is short
-    threads: int  # of the host, for floats of which some are negative
+    home: int | None  # device of the rows; None for the host
+    advice: str  # advice for an error when memory is short
+    threads: int  # host threads, for floats with negative weights
 
 
 class DeviceRows:
@@ -34,7 +34,7 @@ class DeviceRows:
     def __init__(self, prepared: Prepared, form: RowForm, each: int, table: bool = False) -> None:
         self.prepared, self.form, self.dtype = prepared, form, prepared.answer_dtype
         exact = prepared.adds_floats
-        # With negative weights the sums are restored on the host, which knows potentials.
+        # Restoring sums with negative weights needs potentials, which only the host computes.
         self.on_host = exact and prepared.n_negative > 0
         self.cut = exact and form.columns is not None
         self.here = form.home == runtime.device().ordinal
@@ -55,7 +55,7 @@ class DeviceRows:
         self.restore = Restoration(prepared, each) if exact and not self.on_host else None
 
     def __call__(self, sources: NDArray[Any], out: Any) -> None:
-        """Make some rows."""
+        """Write the rows of some sources to ``out``."""
         cp, home, columns = runtime.cupy(), self.form.home, self.form.columns
         rows = out if self.in_place else cp.empty((len(sources), self.width), dtype=self.dtype)
         self.query(sources, rows)
