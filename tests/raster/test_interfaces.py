@@ -192,12 +192,12 @@ def test_the_functions_for_graphs_take_rasters(tmp_path: Any) -> None:
     with pytest.raises(errors.OptionError, match="reduce"):
         nearfar.distances(raster, [(25, 30)], reduce="sum")
     for function in (nearfar.sssp, nearfar.distances, nearfar.nearest):
-        with pytest.raises(errors.OptionError, match="weight does not go with a Raster"):
+        with pytest.raises(errors.OptionError, match="weight is not supported for a Raster"):
             function(raster, (25, 30), weight=None)
     seen: list[tuple[float, float]] = []
     nearfar.distances(raster, open_[:2], progress=lambda done, all_: seen.append((done, all_)))
     assert seen == [(1, 2), (2, 2)]
-    with pytest.raises(errors.OptionError, match="stats does not go"):
+    with pytest.raises(errors.OptionError, match="stats is not supported"):
         nearfar.distances(raster, open_[:2], stats={})
     with pytest.raises(errors.OptionError, match="another Raster"):
         nearfar.verify(Raster(np.ones((50, 60))), surface)

@@ -24,11 +24,11 @@ _read: dict[Path, tuple[float, dict[str, Any]]] = {}
 
 def folder() -> Path:
     """Return ``$NEARFAR_CACHE``, or else ``$XDG_CACHE_HOME/nearfar`` or ``~/.cache/nearfar``."""
-    return _folder(*map(os.environ.get, ("NEARFAR_CACHE", "XDG_CACHE_HOME", "HOME")))
+    return _folder(os.environ.get("NEARFAR_CACHE"), os.environ.get("XDG_CACHE_HOME"))
 
 
 @functools.lru_cache(maxsize=1)  # building the paths takes as long as a small search
-def _folder(own: str | None, base: str | None, home: str | None) -> Path:
+def _folder(own: str | None, base: str | None) -> Path:
     if own:
         return Path(own)
     return (Path(base) if base else Path.home() / ".cache") / "nearfar"
