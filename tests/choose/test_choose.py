@@ -490,7 +490,7 @@ def test_command(
     assert facts["machines"][0]["factors"]
     assert Path(facts["path"]).is_file()
     assert main(["tune", "--reset"]) == 0
-    assert "forgotten" in capsys.readouterr().out
+    assert "deleted" in capsys.readouterr().out
     assert main(["tune", "--method", "crauser_successors"]) == 2
     assert main(["tune", "graph.nfg", "--show"]) == 2
 

@@ -70,4 +70,4 @@ def test_the_command_line_prints_kernels(
 
 def test_a_method_without_kernels_is_refused(graph_file: Path) -> None:
     words = ("sssp", graph_file, "1", "--kernels", "--device", "cpu")
-    assert "has no kernels" in fail(Exit.USAGE, *words)
+    assert "launches no kernels" in fail(Exit.USAGE, *words)

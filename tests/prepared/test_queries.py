@@ -588,7 +588,7 @@ def test_labels_stay_in_a_file(directed: bool, compact: int, tmp_path: Path) -> 
     prepared.save(tmp_path / "graph.nfp")
     with pytest.raises(GraphFormatError, match="no labels"):
         prepared.read_labels(tmp_path / "graph.nfp")
-    with pytest.raises(GraphFormatError, match="do not belong together"):
+    with pytest.raises(GraphFormatError, match="this file holds labels"):
         nearfar.load(file)
     damaged = bytearray(file.read_bytes())
     damaged[-200] ^= 1

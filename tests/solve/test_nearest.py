@@ -78,7 +78,9 @@ def test_the_method_of_a_graph_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -
     ranked: list[str] = []
     estimates = ranking.estimates
     monkeypatch.setattr(
-        ranking, "estimates", lambda *given: ranked.append(given[2]) or estimates(*given)
+        ranking,
+        "estimates",
+        lambda *given, **more: ranked.append(given[2]) or estimates(*given, **more),
     )
     rng = np.random.default_rng(4)
     graph = Graph.from_edges(*rng.integers(0, 60, (2, 200)), rng.integers(1, 9, 200))

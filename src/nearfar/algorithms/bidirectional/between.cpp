@@ -4,7 +4,8 @@
 // reversed edges. The side that has read fewer edges goes on, so that one side does not open a hub
 // while the other has cheap rows left. `Side::radius` is the least distance that is not settled.
 // Whenever one side labels a vertex that the other has labelled, too, their sum is the length of a
-// path. Once the radii add up to the least of these, no shorter path exists.
+// path. Once the radii add up to the least of these, no shorter path exists. Vertices that cannot
+// be on a path of that length are not labelled.
 //
 // Second part: the search from the source goes on, but only over vertices from which the target can
 // still be reached within that length. A lower bound of the rest is the other side's label, or its
@@ -157,21 +158,32 @@ std::optional<Found<typename C::Index, typename C::Weight>> between(
       if (improves(sum, best)) best = static_cast<Weight>(sum);
     };
   };
-  // A bound on all sums of numbers that add up to d, in any order.
-  const auto with_slack = [&](Weight d) {
+  // The edges of a path that matters are at most the labels at the end.
+  const auto n = static_cast<std::size_t>(out.n);
+  const auto labels = [&] { return std::min(n, forward.labels() + backward.labels() + 4); };
+  std::size_t most_edges = 0;  // assumed once there is a length, and checked at the end
+  // A bound on all sums of so many numbers that add up to d, in any order.
+  const auto with_slack = [](Weight d, std::size_t edges) {
     if constexpr (!std::is_floating_point_v<Weight>) return d;
-    const auto edges = static_cast<Weight>(forward.labels() + backward.labels() + 4);
-    return d + 2 * edges * std::numeric_limits<Weight>::epsilon() * d;
+    return d + 2 * static_cast<Weight>(edges) * std::numeric_limits<Weight>::epsilon() * d;
   };
 
   while (forward.next() && backward.next()) {
     const Sum sum = candidate(forward.radius, backward.radius);
-    if (sum >= static_cast<Sum>(best) || sum > static_cast<Sum>(with_slack(limit))) break;
+    if (sum >= static_cast<Sum>(best) || sum > static_cast<Sum>(with_slack(limit, labels()))) break;
     const bool first = forward.edges <= backward.edges;
     Side<C>& side = first ? forward : backward;
     if (side.edges + side.degree() > budget) return std::nullopt;
     interrupt.poll(side.degree() + 8);
-    side.settle([](Index, Weight) { return true; }, meet(first ? backward : forward));
+    const Side<C>& other = first ? backward : forward;
+    if (best != kFar && most_edges == 0) most_edges = std::min(n, 64 * labels());
+    const Weight most = best == kFar ? kFar : with_slack(best, most_edges);
+    const auto can_be_on_a_path = [&](Index v, Weight d) {
+      if (most == kFar || candidate(d, other.radius) <= static_cast<Sum>(most)) return true;
+      const Weight rest = other.label(v);
+      return rest < other.radius && candidate(d, rest) <= static_cast<Sum>(most);
+    };
+    side.settle(can_be_on_a_path, meet(other));
   }
   Found<Index, Weight> found;
   if (best == kFar && (lost || forward.lost || backward.lost)) return std::nullopt;
@@ -182,7 +194,7 @@ std::optional<Found<typename C::Index, typename C::Weight>> between(
     found.edges = forward.edges + backward.edges;
     return found;  // integers add up the same from both sides
   }
-  const Weight reach = with_slack(best);
+  const Weight reach = with_slack(best, labels());
   const auto on_a_path = [&](Index v, Weight d) {
     const Weight label = backward.label(v);
     const Sum rest = label == kFar ? candidate(backward.radius, least)
@@ -195,6 +207,8 @@ std::optional<Found<typename C::Index, typename C::Weight>> between(
     interrupt.poll(forward.degree() + 8);
     forward.settle(on_a_path, [](Index, Weight) {});
   }
+  if (std::is_floating_point_v<Weight> && most_edges != 0 && labels() > most_edges)
+    return std::nullopt;
   found.settled = forward.settled + backward.settled;
   found.edges = forward.edges + backward.edges;
   found.length = best == kFar ? kFar : forward.label(target);
