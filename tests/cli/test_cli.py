@@ -269,6 +269,8 @@ def test_path(graph_file: Path) -> None:
     data = json.loads(succeed("path", graph_file, 0, 3, "--json"))
     assert data["vertices"] == [0, 2, 1, 3]
     assert data["length"] == 8
+    assert succeed("path", graph_file, 0, 3, "--limit", 8) == done.stdout
+    assert "within the limit 7" in fail(Exit.NO_PATH, "path", graph_file, 0, 3, "--limit", 7)
 
 
 def test_info(graph_file: Path) -> None:

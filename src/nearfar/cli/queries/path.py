@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from nearfar.solve.one import shortest_path, sssp
 
     add_graph(parser)
-    add_flags(parser, shortest_path, ["source", "target"])
+    add_flags(parser, shortest_path, ["source", "target", "limit"])
     parser.add_argument(
         "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
     )
@@ -70,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
     if (
         isinstance(searched, (Prepared, PreparedTurns))
         and not (args.prove or args.option or args.device == "cuda")
-        and (args.method == "auto")
+        and args.method == "auto"
+        and args.limit is None
     ):
         edges: Any = searched.path_edges(source, target)
         vertices = [source, *graph.name_of(graph.indices[edges]).tolist()]
