@@ -1,9 +1,10 @@
 """Bidirectional search: one path between two vertices, at the cost of what both ends reach.
 
-Nicholson 1966, Pohl 1971. Dijkstra's method from the source and, over reversed edges, from the
-target, in turns; the two balls together are much smaller than one ball of the whole length where
-balls grow quickly, as in social networks, random graphs and nearest neighbours in several
-dimensions. On roads and meshes they have half of its vertices, and bucket searches are faster::
+Nicholson 1966, Pohl 1971. Dijkstra's method runs from the source and, along reversed edges, from
+the target. If balls grow quickly, as in social networks, random graphs and nearest neighbours in
+several dimensions, the two balls together are much smaller than a ball around the source that
+contains the target. On roads and meshes they have about half of its vertices, and bucket searches
+are faster::
 
     best = infinity
     until the two radii add up to best:
@@ -11,6 +12,6 @@ dimensions. On roads and meshes they have half of its vertices, and bucket searc
         a neighbour with a label of each side: best = min(best, sum of both)
     the source's search goes on over vertices that can be on a path of length best
 
-The last step gives each vertex of a shortest path its distance, summed from the source, so length
-and path have the bits of every other search.
+In the last step each vertex of a shortest path receives its distance, summed from the source, so
+that length and path are those of every other search, bit for bit.
 """

@@ -1,24 +1,25 @@
 // A shortest path between two vertices by searches from both ends.
 //
-// First part: Dijkstra's method from the source over the edges and from the target over the
-// reversed edges. The side that has read fewer edges goes on, so that one side does not open a hub
-// while the other has cheap rows left. `Side::radius` is the least distance that is not settled.
-// Whenever one side labels a vertex that the other has labelled, too, their sum is the length of a
-// path. Once the radii add up to the least of these, no shorter path exists. Vertices that cannot
-// be on a path of that length are not labelled.
+// First part: Dijkstra's method from the source along the edges and from the target along the
+// reversed edges. The side that has read fewer edges continues, so that neither relaxes a hub while
+// the other has short rows left. `Side::radius` is the least distance that is not settled. When one
+// side labels a vertex that the other has labelled, the sum of both labels is the length of a path.
+// Once the sum of the radii reaches the least of these lengths, no shorter path exists. Vertices
+// that cannot be on a path of that length are not labelled.
 //
-// Second part: the search from the source goes on, but only over vertices from which the target can
-// still be reached within that length. A lower bound of the rest is the other side's label, or its
-// radius where the label is not settled, and one edge more where there is no label: a vertex
-// beside a settled one is labelled. So every vertex of every shortest path receives its distance,
-// summed from the source as in all searches, whatever the first part stopped at. Sums of the two
-// sides round differently: with floats the bounds have slack for every edge of a path.
+// Second part: the search from the source continues, but only through vertices from which the
+// target can be reached within that length. The remaining distance is at least the other side's
+// label, or its radius if the label is not settled, and one edge more if there is no label, since
+// the neighbours of settled vertices are labelled. So every vertex of every shortest path receives
+// its distance, summed from the source as in all searches, regardless of where the first part
+// ended. The sums of the two sides round differently: with floats the bounds allow for a rounding
+// error per edge of a path.
 //
-// The path takes the predecessor with the least vertex, from tight edges as after every search.
+// The path is the one with the least predecessors, found from tight edges as after every search.
 //
-// The cost depends on the vertices that both sides reach, not on the graph. Where that is most of
-// the graph, as between far vertices of a grid, delta-stepping is faster: the search gives up after
-// a number of edges.
+// The cost depends on the vertices that both sides reach, not on the size of the graph. If that is
+// most of the graph, as between distant vertices of a grid, delta-stepping is faster: the search
+// gives up after a number of edges.
 //
 // T. A. J. Nicholson. "Finding the shortest route between two points in a network." The Computer
 // Journal, 9(3):275-280, 1966. I. Pohl. "Bi-directional search." Machine Intelligence 6, 1971.

@@ -15,14 +15,14 @@ from nearfar.graph.slots import Slot
 
 ENGINE = "bidirectional@cpu"
 _REASON = "searches from both ends of a pair"
-# : A side gives up after this share of the edges, and a few more. Each time that it does halves the
-# : share for the graph's next pair, and each path found doubles it, within these bounds.
+#: Least and greatest share of the edges after which a side gives up, besides a few edges. Each time
+#: it gives up halves the share for the graph's next pair, and each path found doubles it.
 _SHARES = (1 / 2048, 1 / 32)
 _FEW = 2048
 _SHARE: Slot[float] = Slot("share of the edges for a pair")
-# : Whether a directed graph was asked for a pair: the second time repays its transpose.
+#: Whether a path in a directed graph was requested before: the second request repays the transpose.
 _ASKED: Slot[bool] = Slot("asked for a pair")
-# : Pairs that are tried first, and the time per edge over that of searches from a source.
+#: Number of pairs that are tried first; time per edge relative to a search from a source.
 _TRIED = 16
 _PER_EDGE = 8
 _BLOCK = 1 << 14  # pairs between two reports of progress
