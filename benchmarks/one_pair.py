@@ -18,6 +18,7 @@ import numpy as np
 
 import nearfar
 from in_parts import Rows, answer
+from nearfar.algorithms.bidirectional.cpu import REASON
 from turns import line, take_turns
 from zoo_graphs import made
 
@@ -87,7 +88,7 @@ def _by_both_ends(graph: nearfar.Graph, ends: list[list[int]]) -> int:
         stats: dict[str, Any] = {}
         with contextlib.suppress(nearfar.UnreachableError):
             nearfar.shortest_path(graph, source, target, device="cpu", threads=1, stats=stats)
-        count += stats["engine"].startswith("bidirectional")
+        count += stats["reason"] == REASON
     return count
 
 

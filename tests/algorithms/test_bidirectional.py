@@ -9,7 +9,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph, _cpu
-from nearfar.algorithms.bidirectional.cpu import ENGINE, path_between
+from nearfar.algorithms.bidirectional.cpu import REASON, path_between
 from nearfar.errors import OptionError, UnreachableError, VertexError
 from tests.zoo import DTYPES, ZOO, as_dtype
 
@@ -91,7 +91,7 @@ def test_shortest_path_costs_what_both_ends_reach() -> None:
         stats: dict[str, Any] = {}
         path, length = nearfar.shortest_path(graph, 0, target, stats=stats)
         assert (path, length) == nearfar.shortest_path(graph, 0, target, method="dijkstra")
-        assert stats["engine"] == ENGINE
+        assert stats["reason"] == REASON
         assert stats["edges_relaxed"] < graph.n_edges / 16
 
 
@@ -99,20 +99,20 @@ def test_far_points_of_a_grid_are_left_to_a_search_from_the_source() -> None:
     grid = nearfar.generate("grid", rows=100, columns=300, seed=2)
     stats: dict[str, Any] = {}
     path, length = nearfar.shortest_path(grid, 0, grid.n_vertices - 1, stats=stats)
-    assert stats["engine"] != ENGINE
+    assert stats["reason"] != REASON
     assert path_between(grid, 0, grid.n_vertices - 1) is None
     near = nearfar.shortest_path(grid, 0, 1, stats=stats)
     assert near == nearfar.shortest_path(grid, 0, 1, method="dijkstra")
-    assert stats["engine"] == ENGINE
+    assert stats["reason"] == REASON
     assert (path, length) == nearfar.shortest_path(grid, 0, grid.n_vertices - 1, method="dijkstra")
 
 
 def test_a_directed_graph_is_transposed_at_its_second_pair() -> None:
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3], [1, 2, 3])
     stats: dict[str, Any] = {}
-    for engine in (False, True):
+    for both_ends in (False, True):
         assert nearfar.shortest_path(graph, 0, 3, stats=stats) == ([0, 1, 2, 3], 6)
-        assert (stats["engine"] == ENGINE) == engine == graph.has_transpose
+        assert (stats["reason"] == REASON) == both_ends == graph.has_transpose
 
 
 @pytest.mark.parametrize("limit", [None, 2])
@@ -125,7 +125,7 @@ def test_errors_are_those_of_a_search_from_the_source(limit: float | None) -> No
         with pytest.raises(UnreachableError) as raised:
             nearfar.shortest_path(graph, "a", "d", limit=limit, method=method, stats=stats)
         messages.append(str(raised.value))
-        assert stats["engine"]
+        assert stats["reason"]
         with pytest.raises(VertexError, match="target 'x'"):
             nearfar.shortest_path(graph, "a", "x", method=method)
         with pytest.raises(VertexError, match="several vertices"):

@@ -329,8 +329,8 @@ def test_duration(seconds: float, text: str) -> None:
             "devices is not an option of a method; it has a flag",
         ),
         (
-            ["path", "GRAPH", "0", "1", "--option", "limit=3"],
-            "limit is not an option of a method\n",
+            ["path", "GRAPH", "0", "1", "--option", "targets=3"],
+            "targets is not an option of a method\n",
         ),
         (
             ["sssp", "GRAPH", "0", "--devices", "all", "--explain"],

@@ -147,9 +147,9 @@ def add_solver(parser: argparse.ArgumentParser, function: Callable[..., Any]) ->
         add_flags(group, function, ["allow_unsafe"])
 
 
-def call_of(args: argparse.Namespace, graph: Any, function: Callable[..., Any]) -> dict[str, Any]:
-    """Return keyword arguments of a function from the flags, with external names of vertices."""
-    known = inspect.signature(function).parameters
+def call_of(args: argparse.Namespace, graph: Any, *functions: Callable[..., Any]) -> dict[str, Any]:
+    """Return keyword arguments of functions from the flags, with external names of vertices."""
+    known = {name: None for each in functions for name in inspect.signature(each).parameters}
     call: dict[str, Any] = {}
     for name in (known.keys() - _NOT_FLAGS) & vars(args).keys():
         value = getattr(args, name)

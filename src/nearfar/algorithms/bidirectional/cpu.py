@@ -13,8 +13,8 @@ from nearfar import _cpu
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 
-ENGINE = "bidirectional@cpu"
-_REASON = "searches from both ends of a pair"
+#: Reason of the answer in statistics; a pair has no method to name.
+REASON = "searches from both ends of a pair"
 #: Least and greatest share of the edges after which a side gives up, besides a few edges. Each time
 #: it gives up halves the share for the graph's next pair, and each path found doubles it.
 _SHARES = (1 / 2048, 1 / 32)
@@ -66,8 +66,7 @@ def path_between(
         "edges_relaxed": edges,
         "seconds": time.perf_counter() - began,
         "workers": 1,
-        "engine": ENGINE,
-        "reason": _REASON,
+        "reason": REASON,
     }
     return PathBetween(vertices.tolist(), length, stats)
 
@@ -126,8 +125,7 @@ def distances_between(
         solve(slice(first, first + _BLOCK))
         if progress is not None:
             progress(min(first + _BLOCK, len(sources)), len(sources))
-    stats.update(seconds=time.perf_counter() - began, workers=threads)
-    stats.update(engine=ENGINE, reason=_REASON)
+    stats.update(seconds=time.perf_counter() - began, workers=threads, reason=REASON)
     return PairDistances(distances, np.flatnonzero(given_up), stats)
 
 

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_geography(args.output)
     graph, searched = read_with_turns(args)
-    call = call_of(args, graph, nearfar.shortest_path)
+    call = call_of(args, graph, nearfar.shortest_path, nearfar.sssp)
     source, target = call.pop("source"), call.pop("target")
     load_methods()
     if graph.forbidden_turns and not args.turns:
@@ -79,8 +79,7 @@ def run(args: argparse.Namespace) -> int:
         seconds = time.perf_counter() - began
         engine, reason = "prepared", WALKED
     else:
-        unsafe = args.allow_unsafe
-        paths = nearfar.sssp(searched, source, targets=[target], allow_unsafe=unsafe, **call)
+        paths = nearfar.sssp(searched, source, targets=[target], **call)
         vertices = paths.path_to(target)
         seconds = time.perf_counter() - began
         if args.prove:
