@@ -13,7 +13,7 @@ from nearfar import _cpu
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 
-#: Reason of the answer in statistics; a pair has no method to name.
+#: Reason of the answer in statistics.
 REASON = "searches from both ends of a pair"
 #: Least and greatest share of the edges after which a side gives up, besides a few edges. Each time
 #: it gives up halves the share for the graph's next pair, and each path found doubles it.
@@ -66,6 +66,7 @@ def path_between(
         "edges_relaxed": edges,
         "seconds": time.perf_counter() - began,
         "workers": 1,
+        "engine": "bidirectional@cpu",
         "reason": REASON,
     }
     return PathBetween(vertices.tolist(), length, stats)
