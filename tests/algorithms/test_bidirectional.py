@@ -192,3 +192,16 @@ def test_lengths_of_pairs_that_need_64_bits() -> None:
     found = nearfar.distances(graph, pairs=pairs)
     want = nearfar.distances(graph, pairs=pairs, method="worker_per_source")
     np.testing.assert_array_equal(found, want)
+
+
+def test_a_long_path_of_heavy_edges_needs_64_bits() -> None:
+    """The radii add up to more than the dtype holds before a sum does."""
+    n = 40
+    weights = np.full(n - 1, 2**27, np.int32)
+    graph = Graph.from_edges(np.arange(n - 1), np.arange(1, n), weights)
+    graph.transpose()
+    assert nearfar.shortest_path(graph, 0, n - 1)[1] == (n - 1) * 2**27
+    pairs = [(i, n - 1) for i in range(20)]
+    found = nearfar.distances(graph, pairs=pairs)
+    assert found.dtype == np.int64
+    assert found.tolist() == [(n - 1 - i) * 2**27 for i in range(20)]

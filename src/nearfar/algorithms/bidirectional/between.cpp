@@ -171,7 +171,11 @@ std::optional<Found<typename C::Index, typename C::Weight>> between(
 
   while (forward.next() && backward.next()) {
     const Sum sum = candidate(forward.radius, backward.radius);
-    if (sum >= static_cast<Sum>(best) || sum > static_cast<Sum>(with_slack(limit, labels()))) break;
+    if (best != kFar && sum >= static_cast<Sum>(best)) break;
+    if (sum > static_cast<Sum>(with_slack(limit, labels()))) {
+      lost |= limit == bounded::farthest<Weight>({});
+      break;
+    }
     const bool first = forward.edges <= backward.edges;
     Side<C>& side = first ? forward : backward;
     if (side.edges + side.degree() > budget) return std::nullopt;
@@ -213,6 +217,7 @@ std::optional<Found<typename C::Index, typename C::Weight>> between(
   found.settled = forward.settled + backward.settled;
   found.edges = forward.edges + backward.edges;
   found.length = best == kFar ? kFar : forward.label(target);
+  if (found.length == kFar && best != kFar && forward.lost) return std::nullopt;
   if (found.length == kFar || !traces) return found;
 
   found.path.push_back(target);
