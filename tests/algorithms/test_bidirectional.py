@@ -205,3 +205,11 @@ def test_a_long_path_of_heavy_edges_needs_64_bits() -> None:
     found = nearfar.distances(graph, pairs=pairs)
     assert found.dtype == np.int64
     assert found.tolist() == [(n - 1 - i) * 2**27 for i in range(20)]
+
+
+def test_few_pairs_and_none() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], [1, 2], directed=False)
+    assert nearfar.distances(graph, pairs=np.empty((0, 2), np.int64)).tolist() == []
+    seen: list[tuple[float, float]] = []
+    found = nearfar.distances(graph, pairs=[(0, 2)], progress=lambda *done: seen.append(done))
+    assert (found.tolist(), seen) == ([3], [(1, 1)])

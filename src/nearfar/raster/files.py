@@ -246,7 +246,7 @@ def write_raster(
     if array.ndim != 2:
         raise OptionError(f"a GeoTIFF has two dimensions, the surface {array.ndim}: use .npy")
     if like is not None and array.shape != like.shape:
-        raise OptionError(f"values have shape {array.shape}, the raster they lie on {like.shape}")
+        raise OptionError(f"values have shape {array.shape}, their raster {like.shape}")
     narrow = {"bool": np.uint8, "float16": np.float32}.get(array.dtype.name)
     array = array if narrow is None else array.astype(narrow)
     rasterio = _rasterio()

@@ -78,7 +78,7 @@ class Essential:
     decided: NDArray[np.bool_]  # shape (n,); vertices with only essential edges left
 
     def without(self, graph: Graph, device: DeviceGraph, solved: Solved, rows: Any) -> Essential:
-        """Return the edges without those of solved sources that lie on no shortest path."""
+        """Return the edges without those of solved sources that no shortest path uses."""
         cp = runtime.cupy()
         program, grid = _program(device)
         n = device.n

@@ -163,7 +163,7 @@ std::optional<Found<typename C::Index, typename C::Weight>> between(
   const auto n = static_cast<std::size_t>(out.n);
   const auto labels = [&] { return std::min(n, forward.labels() + backward.labels() + 4); };
   std::size_t most_edges = 0;  // assumed once there is a length, and checked at the end
-  // A bound on all sums of so many numbers that add up to d, in any order.
+  // A bound on all rounded sums, in any order, of that many numbers whose exact sum is d.
   const auto with_slack = [](Weight d, std::size_t edges) {
     if constexpr (!std::is_floating_point_v<Weight>) return d;
     return d + 2 * static_cast<Weight>(edges) * std::numeric_limits<Weight>::epsilon() * d;

@@ -93,7 +93,7 @@ def distances_between(
     A few pairs are tried first and show what both ends reach.
     """
     rows = len(np.unique(sources))
-    if graph.n_negative or (rows < _TRIED and not graph.has_transpose):
+    if not rows or graph.n_negative or (rows < _TRIED and not graph.has_transpose):
         return None
     began = time.perf_counter()
     back, least = graph.transpose().view, _least_weight(graph)
@@ -102,9 +102,9 @@ def distances_between(
     given_up = np.ones(len(sources), np.uint8)
     stats: dict[str, Any] = {"vertices_processed": 0, "edges_relaxed": 0}
 
-    def solve(part: Any) -> int:
-        found, gave_up = distances[part].copy(), given_up[part].copy()
-        pairs = sources[part].copy(), targets[part].copy()
+    def solve(part: NDArray[np.int64]) -> int:
+        found, gave_up = distances[part], given_up[part]
+        pairs = sources[part], targets[part]
         counts: Any = _cpu.distances_between(
             graph.view, back, *pairs, limit, least, budget, threads, found, gave_up
         )
@@ -115,17 +115,18 @@ def distances_between(
         return int(edges)
 
     step = -(-len(sources) // _TRIED)
-    tried = slice(step // 2, None, step)
+    tried = np.arange(step // 2, len(sources), step)
     edges = solve(tried)
-    done = len(given_up[tried]) - int(given_up[tried].sum())
-    if 4 * done < 3 * len(given_up[tried]):
+    done = len(tried) - int(given_up[tried].sum())
+    if 4 * done < 3 * len(tried):
         return None
     if _PER_EDGE * len(sources) * edges / done > rows * graph.n_edges:
         return None
-    for first in range(0, len(sources), _BLOCK):
-        solve(slice(first, first + _BLOCK))
+    rest = np.delete(np.arange(len(sources)), tried)
+    for first in range(0, max(len(rest), 1), _BLOCK):
+        solve(rest[first : first + _BLOCK])
         if progress is not None:
-            progress(min(first + _BLOCK, len(sources)), len(sources))
+            progress(len(tried) + min(first + _BLOCK, len(rest)), len(sources))
     stats.update(seconds=time.perf_counter() - began, workers=threads, reason=REASON)
     return PairDistances(distances, np.flatnonzero(given_up), stats)
 

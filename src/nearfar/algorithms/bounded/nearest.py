@@ -39,7 +39,7 @@ def nearest_within(
         return None
     step = -(-len(sources) // _SAMPLED)
     sample = tuple(int(v) for v in sources[step // 2 :: step])
-    # One sample of so many vertices makes their mean too large.
+    # A single sample that reaches this many vertices makes the mean too large.
     useful = graph.n_vertices * len(sample) // (_SHARE * len(sources)) + 1
     reach = within(graph, limit, sample, len(sources), useful)
     if reach is None:

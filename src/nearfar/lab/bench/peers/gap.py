@@ -125,8 +125,8 @@ class Gap(Program):
                 return
             self.failed.append(delta)
         raise WrongAnswer(
-            f"{self.program} took too long with every delta, or failed its own verification: "
-            f"{', '.join(map(str, self.failed))}"
+            f"{Path(self.program).name} took too long with every delta, or failed its own "
+            f"verification: {', '.join(map(str, self.failed))}"
         )
 
     def _verified(self, source: int, delta: float) -> bool:
