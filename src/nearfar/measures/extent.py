@@ -359,7 +359,7 @@ class _Bounds:
         if len(sources) == 1:
             rows = sssp(graph, int(sources[0]), **call)._host_distances[None]
         else:
-            rows = distances(graph, sources, **call)
+            rows = to_host(distances(graph, sources, **call))
         unreached = rows == unreached_value(rows.dtype)
         if unreached.any():
             row, other = (int(at[0]) for at in np.nonzero(unreached))
