@@ -55,6 +55,9 @@ def test_rows_travel_with_their_vertices(dtype: str, monkeypatch: pytest.MonkeyP
             assert paths.stats["pack_seconds"] >= 0
 
 
+SOLVED = {"device_seconds": 1.0, "splits": 1, "last_threshold": 1.0, "edges_relaxed": 1000}
+
+
 def test_long_lists_of_a_block_spill() -> None:
     """A block's list holds about a thousand entries; one round finds three thousand."""
     rng = np.random.default_rng(3)
@@ -369,7 +372,8 @@ def test_delta_grows_on_a_mesh_whose_near_set_is_thin(dtype: str) -> None:
     want = oracle.dijkstra(mesh, 0)
     found = {}
     for growth in (1.0, None):
-        paths = nearfar.sssp(mesh, 0, method="near_far@cuda", delta_growth=growth, local_limit=0)
+        options = {"delta_growth": growth, "local_limit": 0, "target_near": 200}
+        paths = nearfar.sssp(mesh, 0, method="near_far@cuda", **options)
         np.testing.assert_array_equal(paths.distances, want)
         found[growth] = paths.stats
     assert found[1.0]["last_delta"] == found[1.0]["delta"]
@@ -377,31 +381,66 @@ def test_delta_grows_on_a_mesh_whose_near_set_is_thin(dtype: str) -> None:
     assert found[None]["iterations"] < 0.7 * found[1.0]["iterations"]
 
 
-@pytest.mark.parametrize(("fastest", "tried"), [(1, 6), (3, 5), (12, 3), (48, 4), (256, 7)])
-def test_the_growth_that_was_fastest_stays(fastest: float, tried: int) -> None:
-    growths = [width.growth for width in widths(lambda w: abs(np.log2(w.growth / fastest)), 9)]
-    assert growths[:2] == [12, 12]  # the first solve is not counted
-    assert growths[-2:] == [fastest] * 2
-    assert len(set(growths)) == tried
+@pytest.mark.parametrize(("degree", "grows"), [(4, False), (1, True)])
+def test_delta_does_not_grow_before_a_set_that_grows_by_itself(degree: int, grows: bool) -> None:
+    """A tree has 4, 16, 64... vertices, the target 100; a chain stays thin."""
+    layers = [degree**layer for layer in range(6 if degree > 1 else 300)]
+    starts = np.concatenate([[0], np.cumsum(layers)])
+    tails = [np.repeat(np.arange(starts[i], starts[i + 1]), degree) for i in range(len(layers) - 1)]
+    heads = np.arange(1, starts[-1])
+    graph = Graph.from_edges(np.concatenate(tails), heads, np.full(len(heads), 10, np.int32))
+    options = {"delta": 10, "delta_growth": 64, "target_near": 100, "local_limit": 0}
+    stats = nearfar.sssp(graph, 0, method="near_far@cuda", **options).stats
+    assert (stats["last_delta"] > 8 * stats["delta"]) == grows
 
 
-@pytest.mark.parametrize(("fastest", "tried"), [(1, 2), (1 / 4, 3), (1 / 64, 5)])
-def test_the_first_delta_that_was_fastest_stays(fastest: float, tried: int) -> None:
-    firsts = [width.first for width in widths(lambda w: abs(np.log2(w.first / fastest)), 2)]
-    assert firsts[:2] == [1, 1]
-    assert firsts[-2:] == [fastest] * 2
-    assert len(set(firsts)) == tried
+@pytest.mark.parametrize(
+    ("first", "growth"),
+    [(1, 12), (1, 1), (1, 3), (1, 48), (4, 12), (2, 1), (1 / 4, 3), (1 / 16, 1)],
+)
+def test_the_width_that_was_fastest_stays(first: float, growth: float) -> None:
+    fastest = one_launch_forms.Width(first, growth)
+    found = widths(lambda width: steps_between(width, fastest), 9, work=9 if first < 1 else 1)
+    assert found[:2] == [(1, 12), (1, 12)]  # the first solve is not counted
+    assert found[-10:] == [fastest] * 10
+    assert len(set(found)) <= 13
 
 
-def widths(loss: Callable[[one_launch_forms.Width], float], splits: int) -> list[Any]:
-    """Return the widths of ten solves that lose the given seconds."""
+@pytest.mark.parametrize("first", [1, 4, 1 / 4, 1 / 64])
+def test_one_bucket_depends_on_the_first_delta_alone(first: float) -> None:
+    found = widths(lambda width: abs(np.log2(width.first / first)), 2, work=1)
+    assert {width.growth for width in found} == {12}
+    assert found[-1].first == first
+    assert len(set(found)) <= 9
+
+
+def test_a_width_that_was_fast_once_by_chance_is_left() -> None:
+    lucky, seen = one_launch_forms.Width(2, 12), []
+
+    def loss(width: one_launch_forms.Width) -> float:
+        seen.append(width)
+        return 0.0 if width != lucky else -0.5 if seen.count(lucky) == 1 else 0.5
+
+    assert lucky in widths(loss, 9, work=1)
+    assert seen[-1] != lucky
+
+
+def steps_between(width: one_launch_forms.Width, other: one_launch_forms.Width) -> float:
+    """Return the doublings from one width to another."""
+    return float(np.abs(np.log2(np.array(width) / np.array(other))).sum())
+
+
+def widths(
+    loss: Callable[[one_launch_forms.Width], float], splits: int, work: float
+) -> list[one_launch_forms.Width]:
+    """Return the widths of 30 solves that lose the given seconds."""
     graph, form = undirected(100, 150), one_launch_forms.Form("plain")
     found = []
-    for _ in range(10):
+    for _ in range(30):
         found.append(one_launch_forms.width_of(graph, form))
-        seconds = 1.0 + loss(found[-1])
-        stats = {"device_seconds": seconds, "splits": splits, "last_threshold": 1.0}
-        one_launch_forms.learn(graph, form, stats, growing=True)
+        stats = {**SOLVED, "splits": splits, "edges_relaxed": work * graph.n_edges}
+        stats["device_seconds"] = 1.0 + loss(found[-1])
+        one_launch_forms.learn(graph, form, stats, width=True)
     return found
 
 
@@ -410,11 +449,11 @@ def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)
     graph = undirected(100, 2000)
     assert forms_of(graph, 2) == ["sifted", "sorted"]
-    stats = {"device_seconds": 1e9, "splits": 1, "last_threshold": 1.0}
-    one_launch_forms.learn(graph, one_launch_forms.Form("sorted"), stats)
+    stats = {**SOLVED, "device_seconds": 1e9}
+    one_launch_forms.learn(graph, one_launch_forms.Form("sorted"), stats, width=True)
     assert forms_of(graph, 2) == ["sifted", "sifted"]
     stats["device_seconds"] = 1e-9
-    one_launch_forms.learn(graph, one_launch_forms.Form("plain"), stats)
+    one_launch_forms.learn(graph, one_launch_forms.Form("plain"), stats, width=True)
     assert forms_of(graph, 1) == ["plain"]
 
 
@@ -430,10 +469,10 @@ def test_a_form_may_lose_a_little_for_three_solves() -> None:
     graph = undirected(100, 2000)
     history = one_launch_forms._history(graph)
     for kind, seconds in (("plain", 1.0), *[("sorted", 1.5)] * 2):
-        stats = {"device_seconds": seconds, "splits": 1, "last_threshold": 1.0}
-        one_launch_forms.learn(graph, one_launch_forms.Form(kind), stats)
+        stats = {**SOLVED, "device_seconds": seconds}
+        one_launch_forms.learn(graph, one_launch_forms.Form(kind), stats, width=True)
         assert not history.lost("sorted")
-    one_launch_forms.learn(graph, one_launch_forms.Form("sorted"), stats)
+    one_launch_forms.learn(graph, one_launch_forms.Form("sorted"), stats, width=True)
     assert history.lost("sorted")
 
 

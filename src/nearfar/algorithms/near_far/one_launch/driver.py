@@ -178,8 +178,7 @@ def solve_in_one_launch(
         is_compiling(graph, form, compiling.thread)
         answer, form = _solve(*given, before)
     if not options.tuned and workspace.limit is None and workspace.targets is None:
-        growing = options.delta_growth is None and _FORMS[form.kind] is _plain
-        learn(graph, form, answer.stats, growing=growing)
+        learn(graph, form, answer.stats, width=options.delta_growth is None)
     answer.stats["form"] = form.kind
     return answer
 
@@ -206,12 +205,9 @@ def _plain(
 ) -> Answer:
     engine = _engine(graph, options, form)
     device, processors = engine.device, runtime.device().multiprocessors
-    delta = first_delta(graph, options, packed=form.bits > 0)
-    width = width_of(graph, form)
-    growth = options.delta_growth or width.growth
-    if options.delta is None:
-        delta *= width.first
-        delta = max(delta, 1.0) if graph.weight_dtype.kind == "i" else delta
+    delta, growth = _adapted(
+        graph, options, form, first_delta(graph, options, packed=form.bits > 0)
+    )
     local_limit = options.local_limit
     if local_limit is None:
         each = min(_LOCAL_ENTRIES, int(_LOCAL_EDGES / max(graph.mean_degree, 1.0)))
@@ -229,15 +225,27 @@ def _plain(
     )
 
 
+def _adapted(
+    graph: Graph, options: OneLaunchOptions, form: Form, delta: float
+) -> tuple[float, float]:
+    """Return the first delta and its largest growth, as earlier solves of the graph suggest."""
+    width = width_of(graph, form)
+    if options.delta is None:
+        delta *= width.first
+        delta = max(delta, 1.0) if graph.weight_dtype.kind == "i" else delta
+    return delta, options.delta_growth or width.growth
+
+
 def _by_ranges(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
 ) -> Answer:
+    delta = range_delta(graph, options, whole=form.kind == "sifted")
     return solve_by_ranges(
         graph,
         source,
         workspace,
         sort=form.kind == "sorted",
-        delta=range_delta(graph, options, whole=form.kind == "sifted"),
+        delta=_adapted(graph, options, form, delta)[0],
         eager_growth=options.eager_growth,
         pull_share=options.pull_share,
         queue_factor=options.queue_factor,

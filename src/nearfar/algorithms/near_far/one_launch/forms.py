@@ -16,9 +16,11 @@ A form is abandoned if a solve takes twice as long as with another form, or if t
 longer on average. While a form is compiled for the first time, solves use the previous form.
 
 The delta of the plain form grows while the near set is too small to fill the device, and shrinks
-while it is too large (one_launch.cuh). Its first value and the limit of its growth also depend on
-earlier solves. The first solve lets delta grow 12-fold. As long as solves become faster, later ones
-double or quarter that limit or, if hardly any splits were left, quarter the first delta.
+while it is too large (one_launch.cuh). Its first value and the limit of its growth, 12-fold at
+first, also depend on earlier solves: each later solve compares one other width with the fastest so
+far, until none of the neighbours of that one is faster. A narrower first delta is compared if edges
+are relaxed many times, a wider one if they are not. The delta of sorted and sifted rows is doubled
+or halved in the same way.
 """
 
 from __future__ import annotations
@@ -47,8 +49,10 @@ _HEADROOM = 2  # required range over the farthest distance so far
 # A form is abandoned after so many slower solves, or after one that takes this multiple.
 _TRIALS, _HOPELESS = 3, 2.0
 _GROWTH, _GROWTHS = 12.0, 256.0  # growth of the first solve, and greatest growth
-_GAIN = 0.97  # relative time below which another growth is better
+_GAIN = 0.97  # relative time below which another width is better
+_REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
+_GROWING = ("plain", "packed")  # kinds whose delta grows while they run
 _UNPREPARED = _KINDS[:2]  # kinds that need no preparation
 _SIFT_SHARED = 100_000  # upper bound on the shared memory of a block of the sifted form, in bytes
 
@@ -70,6 +74,36 @@ class Width(NamedTuple):
 
 
 @dataclass(slots=True)
+class _Measured:
+    """Whole solves of one kind and width."""
+
+    solves: int = 0
+    seconds: float = 0.0
+    splits: int = 0  # of the latest solve
+    work: float = 0.0  # edges that it relaxed, over those of the graph
+
+    @property
+    def mean(self) -> float:
+        return self.seconds / self.solves
+
+
+def _neighbours(width: Width, found: _Measured, *, grows: bool) -> list[Width]:
+    """Return the widths to compare with a measured one."""
+    first, growth = width
+    wider, narrower = width._replace(first=2 * first), width._replace(first=first / 4)
+    repeats = found.work > _REPEATED
+    if not grows or found.splits <= _UNDIVIDED:  # growth hardly matters
+        return [wider, narrower] if grows else [wider, width._replace(first=first / 2)]
+    near = [] if repeats else [width._replace(growth=min(2 * growth, _GROWTHS)), wider]
+    if growth > 1:
+        less = max(growth / 4, 1.0)
+        near += [Width(first, less), Width(first, 1.0), Width(2 * first, less)]
+    if repeats:
+        near.insert(0, Width(first / 4, max(growth / 4, 1.0)))
+    return near
+
+
+@dataclass(slots=True)
 class _History:
     """History of one graph on one device."""
 
@@ -82,25 +116,25 @@ class _History:
     # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
     solves: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    # Least seconds and splits, by kind.
-    widths: dict[str, dict[Width, tuple[float, int]]] = field(default_factory=dict)
+    widths: dict[str, dict[Width, _Measured]] = field(default_factory=dict)  # by kind
 
     def width(self, kind: str) -> Width:
-        """Return the fastest width of delta, or an unmeasured neighbour of it."""
-        first, measured = Width(1.0, _GROWTH), self.widths.get(kind)
-        if not measured:
-            return first
-        best = min(measured, key=lambda width: measured[width])
-        if measured[best][0] > _GAIN * measured[first][0]:
-            best = first
-        if measured[best][1] <= _UNDIVIDED:
-            near = [best._replace(first=best.first / 4)]
-        else:
-            growths = min(2 * best.growth, _GROWTHS), max(best.growth / 4, 1.0)
-            near = [best._replace(growth=growth) for growth in growths]
-        return next((width for width in near if width not in measured), best)
+        """Return the fastest width of delta, or a neighbour of it that is still to be measured."""
+        best, measured = Width(1.0, _GROWTH), self.widths.get(kind, {})
+        while best in measured:
+            near = _neighbours(best, measured[best], grows=kind in _GROWING)
+            faster = [width for width in near if width in measured]
+            faster = [w for w in faster if measured[w].mean < _GAIN * measured[best].mean]
+            if not faster:
+                return next((width for width in near if width not in measured), best)
+            best = min(faster, key=lambda width: measured[width].mean)
+        return best
 
     def mean(self, kind: str) -> float:
+        """Return the mean seconds of a kind with its fastest width."""
+        measured = self.widths.get(kind)
+        if measured:
+            return min(found.mean for found in measured.values())
         return self.seconds[kind] / self.solves[kind]
 
     def lost(self, kind: str) -> bool:
@@ -196,18 +230,21 @@ def _bits(graph: Graph, history: _History) -> int:
     return 0
 
 
-def learn(graph: Graph, form: Form, stats: dict[str, Any], *, growing: bool = False) -> None:
-    """Record a whole solve with default options; with ``growing``, also the growth of delta."""
+def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> None:
+    """Record a whole solve with default options; with ``width``, also that of its delta."""
     history = _history(graph)
     history.last = form
-    if growing and history.solves.get(form.kind):  # the first solve of a kind may include waiting
+    if width and history.solves.get(form.kind):  # the first solve of a kind may include waiting
         measured = history.widths.setdefault(form.kind, {})
-        width, found = history.width(form.kind), (stats["device_seconds"], stats["splits"])
-        measured[width] = min(found, measured.get(width, found))
+        found = measured.setdefault(history.width(form.kind), _Measured())
+        found.solves += 1
+        found.seconds += stats["device_seconds"]
+        found.splits = stats["splits"]
+        found.work = stats["edges_relaxed"] / max(graph.n_edges, 1)
     history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total
-    if form.kind in ("plain", "packed"):
+    if form.kind in _GROWING:
         history.reach = max(history.reach, stats["last_threshold"])
         history.splits = max(history.splits, stats["splits"])
 

@@ -90,6 +90,7 @@ struct Plan {
   uint32 pile;            // counts piles: a split makes a new one
   count_t size;           // of the near set
   count_t before;         // its size in the last grid step; 0 after a local one
+  count_t after_split;    // its size after the last split
   count_t far_size;       // of the pile that a split divides
   count_t chunks;         // of long rows, in the second half of a step; else 0
   weight_t from, threshold;
@@ -146,7 +147,10 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limi
     ++plan.pile;
   } else if (plan.divided) {
     // Delta follows the near set's size: a small one leaves the GPU idle, a large one repeats work.
-    if (plan.size < limits.target_near / 2)
+    // A set that reaches its target at the next split, if it goes on growing as before, needs no larger one.
+    const double next = static_cast<double>(plan.size) * plan.size / plan.after_split;
+    plan.after_split = plan.size;
+    if (plan.size < limits.target_near / 2 && next <= limits.target_near)
       plan.delta = plan.delta * 2 < limits.largest_delta ? plan.delta * 2 : limits.largest_delta;
     else if (plan.size > 2 * limits.target_near)
       plan.delta = plan.delta * 0.75 > limits.base_delta ? plan.delta * 0.75 : limits.base_delta;
@@ -253,7 +257,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     plan = Plan{};
     plan.delta = base_delta;
     plan.threshold = threshold_above(weight_t(0), base_delta);
-    plan.before = 1;
+    plan.before = plan.after_split = 1;
     if (first_block) {
       for (int i = 0; i < 4; ++i) control->far_min[i] = unreached();
       control->near_count[1] = 1;
