@@ -200,16 +200,16 @@ def _distances(graph: Graph, given: Any) -> NDArray[Any]:
 
 
 def _predecessors(graph: Graph, given: Any) -> NDArray[Any]:
-    """Return contiguous predecessors in the graph's index dtype, without truncating any."""
+    """Return contiguous predecessors in the dtype of vertices, without truncating any."""
     trees = as_numpy(given, "predecessors")
     if trees.size and trees.dtype.kind not in "iu":
         raise GraphError(f"predecessors have dtype {trees.dtype}: give integers")
-    bounds = np.iinfo(graph.index_dtype)
+    bounds = np.iinfo(graph.vertex_dtype)
     outside = (trees < bounds.min) | (trees > bounds.max)
     if outside.any():
         at = int(np.argmax(outside))
         raise _broken(graph, Flaw.no_vertex, trees.flat[at], at)
-    return np.ascontiguousarray(trees, dtype=graph.index_dtype)
+    return np.ascontiguousarray(trees, dtype=graph.vertex_dtype)
 
 
 def verify(graph: Graph | TurnGraph, paths: Paths) -> None:

@@ -387,6 +387,11 @@ class Graph(Vertices, Exchange):
         return self._arrays.index_dtype
 
     @property
+    def vertex_dtype(self) -> np.dtype[Any]:
+        """Dtype of vertices in answers, such as predecessors: int32 below 2^31 vertices."""
+        return np.dtype(np.int32 if self.n_vertices < 2**31 else np.int64)
+
+    @property
     def _scan(self) -> dict[str, Any]:
         """Statistics of the weights from one pass: counts, minimum, maximum, mean."""
         return self._arrays.scan
@@ -502,7 +507,7 @@ class Graph(Vertices, Exchange):
         own = self._arrays.nbytes
         narrow = NARROW_VIEW.get(self)
         own += narrow.bytes if narrow is not None else 0
-        return own + (self.view.packed_bytes if self.has_view else 0)
+        return own + (self.view.packed_bytes + self.view.copied_bytes if self.has_view else 0)
 
     # ---- derived data -------------------------------------------------------------------------
 

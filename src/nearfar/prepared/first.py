@@ -116,7 +116,7 @@ def with_trees(
     rows = answer.distances
     if not workspace.predecessors or prepared.fixed is None or workspace.columns is not None:
         return answer
-    found = np.empty(rows.shape, dtype=prepared.index_dtype)
+    found = np.empty(rows.shape, dtype=prepared.vertex_dtype)
 
     def one(i: int) -> None:
         row = runtime.download(rows[i]) if runtime.is_device_array(rows) else rows[i]

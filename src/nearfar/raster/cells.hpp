@@ -251,7 +251,7 @@ class Cells {
                      {kNoStep, kNoStep, kNoStep, kNoStep}};
   TilePlace place_{};
   T* d_ = nullptr;
-  DaryHeap<int32_t, T, 4> heap_;
+  DaryHeap<T, 4> heap_;
 };
 
 }  // namespace nearfar

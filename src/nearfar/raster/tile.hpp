@@ -407,7 +407,7 @@ class Tile {
   std::vector<uint8_t> towards_;  // number of the tile that has the cell, or kInside
   std::vector<uint8_t> flags_;
   std::vector<int32_t> lowered_;  // initial entries of the heap
-  DaryHeap<int32_t, T, 4> heap_;
+  DaryHeap<T, 4> heap_;
   uint32_t leaving_[27];  // steps out of the tile, by the place of a cell
   TileArrays<T> plain_{}, turned_{};
   Half forward_, backward_, across_forward_, across_backward_;

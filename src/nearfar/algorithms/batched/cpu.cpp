@@ -248,19 +248,15 @@ Fields lanes(GraphView& view, const Ints& sources, const Array& out, int64_t hea
   const Report report = view.visit([&](const auto& csr) -> Report {
     using C = std::decay_t<decltype(csr)>;
     using Out = typename C::Weight;
-    if constexpr (sizeof(typename C::Index) == 8) {
-      throw nb::value_error("lanes need 32-bit vertex indices");
-    } else {
-      const std::size_t row = columns ? columns->size() : static_cast<std::size_t>(csr.n);
-      Out* rows = checked<Out>(out, sources.size() * row, "out");
-      for (std::size_t i = 0; i < sources.size(); ++i)
-        if (request.sources[i] < 0 || request.sources[i] >= csr.n)
-          throw nb::index_error("source is not a vertex");
-      if (columns)
-        check_vertices(*columns, static_cast<std::size_t>(csr.n), "column is not a vertex");
-      nb::gil_scoped_release release;
-      return solve(csr, request, sources.size(), rows);
-    }
+    const std::size_t row = columns ? columns->size() : static_cast<std::size_t>(csr.n);
+    Out* rows = checked<Out>(out, sources.size() * row, "out");
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      if (request.sources[i] < 0 || request.sources[i] >= csr.n)
+        throw nb::index_error("source is not a vertex");
+    if (columns)
+      check_vertices(*columns, static_cast<std::size_t>(csr.n), "column is not a vertex");
+    nb::gil_scoped_release release;
+    return solve(csr, request, sources.size(), rows);
   });
   nb::dict stats;
   stats["iterations"] = report.batches;

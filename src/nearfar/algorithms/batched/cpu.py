@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,12 +82,6 @@ def worker_per_source(
     return Answer(out, stats, masked=masked)
 
 
-def _fits_lanes(graph: Graph, request: Request) -> Literal[True] | str:
-    if graph.indptr.dtype != np.int32:
-        return "lanes need 32-bit vertex indices"
-    return True
-
-
 def _sweeps(facts: Facts, request: Request) -> Estimate | None:
     """Estimate lanes; on 22 graphs the choice by it took at most 1.35 times as long as the best."""
     k, n, dtype = request.n_sources, facts.n, facts.dtype
@@ -119,7 +113,6 @@ def _lane_bytes(graph: Graph, request: Request) -> int:
     device="cpu",
     problems=BATCH,
     options=LaneOptions,
-    requires=_fits_lanes,
     summary="8 to 64 sources in the lanes of vector registers, each edge read once for all",
     paper="dial-1969",
     complexity="O(k n m / width) in the worst case, a few scans per vertex in practice",

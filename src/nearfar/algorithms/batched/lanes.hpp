@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/graph/graph_view.hpp"
 #include "cpu/instructions/isa.hpp"
 #include "cpu/threads/interrupt.hpp"
 
@@ -23,7 +24,7 @@ struct LaneEdge {
 template <class Lane>
 struct LaneGraph {
   int32_t n = 0;
-  const int32_t* indptr = nullptr;
+  RowStarts indptr;
   const LaneEdge<Lane>* edges = nullptr;
   Lane cap = 0;  // a distance of cap or more counts as unreached; cap + any weight fits the type
   float inverse_delta = 0;

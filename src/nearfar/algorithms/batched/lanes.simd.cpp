@@ -139,13 +139,13 @@ LaneCounts lanes_solve(const LaneGraph<Lane>& graph, LaneState<Lane>& state, con
       }
       next_check = counts.edges + n_targets;
     }
-    const int32_t begin = graph.indptr[v], end = graph.indptr[v + 1];
+    const int64_t begin = graph.indptr[v], end = graph.indptr[v + 1];
     ++counts.scans;
     counts.edges += static_cast<uint64_t>(end - begin);
     interrupt.poll(static_cast<uint64_t>(end - begin) + 1);
     Vector from[kParts];
     for (int k = 0; k < kParts; ++k) from[k] = rows[static_cast<std::size_t>(v) * kParts + k];
-    for (int32_t e = begin; e < end; ++e) {
+    for (int64_t e = begin; e < end; ++e) {
       const LaneEdge<Lane> edge = graph.edges[e];
       const bool sink = edge.target < 0;
       const int32_t t = edge.target ^ (edge.target >> 31);

@@ -43,7 +43,6 @@ struct Rows {
 template <class C>
 class Distances {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   // `several`: whether there are enough sources that a private distance array, which stays in the
@@ -113,15 +112,14 @@ class Distances {
 
 // Searches with a heap, which is left empty.
 template <bool kTouch, class C>
-void search_heap(const C& csr, DaryHeap<typename C::Index, typename C::Weight, 4>& heap,
-                 typename C::Index source, typename C::Weight* distance,
-                 Buffer<typename C::Index>* touched, StopRule<typename C::Weight> stop,
-                 SearchStats& stats, Interrupt& interrupt) {
+void search_heap(const C& csr, DaryHeap<typename C::Weight, 4>& heap, Index source,
+                 typename C::Weight* distance, Buffer<Index>* touched,
+                 StopRule<typename C::Weight> stop, SearchStats& stats, Interrupt& interrupt) {
   using Weight = typename C::Weight;
   if constexpr (kTouch) touched->push(source);
   distance[source] = 0;
   heap.insert(source, 0);
-  typename C::Index v;
+  Index v;
   Weight d;
   bool open = true;
   while (heap.pop(v, d)) {
@@ -184,20 +182,20 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
       Distances<C> memory(csr, rows, several);
       if (buckets) {
         int64_t now = -1;  // current source
-        const auto next = [&](typename C::Index& source, Weight*& distances) {
+        const auto next = [&](Index& source, Weight*& distances) {
           if (now >= 0) memory.finish(now);
           now = counter.take();
           if (now < 0) return false;
-          source = static_cast<typename C::Index>(rows.sources[now]);
+          source = static_cast<Index>(rows.sources[now]);
           distances = memory.begin(now);
           return true;
         };
         const DeltaFeed<C> feed{next, memory.touched()};
         sum = delta_stepping::sequential(csr, feed, stop, plan, interrupt);
       } else {
-        DaryHeap<typename C::Index, Weight, 4> heap(csr.n);
+        DaryHeap<Weight, 4> heap(csr.n);
         for (int64_t i; (i = counter.take()) >= 0;) {
-          const auto source = static_cast<typename C::Index>(rows.sources[i]);
+          const auto source = static_cast<Index>(rows.sources[i]);
           const auto search = memory.touched() ? search_heap<true, C> : search_heap<false, C>;
           search(csr, heap, source, memory.begin(i), memory.touched(), stop, sum, interrupt);
           memory.finish(i);

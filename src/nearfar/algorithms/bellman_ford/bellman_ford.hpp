@@ -43,17 +43,20 @@ struct Outcome {
   }
 };
 
-// Predecessor of each vertex during a run: the vertex and the edge it came by.
-template <class Index>
+// Predecessor of each vertex during a run: the vertex, and the place in its row of the edge taken.
 struct Arrival {
   Index vertex = -1;
-  Index edge = -1;
+  Index place = -1;  // none: a source, virtual ones included
 };
+
+template <class Graph>
+int64_t edge_of(const Graph& graph, const Arrival& arrival) {
+  return graph.indptr[arrival.vertex] + arrival.place;
+}
 
 // Returns the vertices of one cycle of the predecessor graph, in order of the edges; empty if it
 // has none. O(n).
-template <class Index>
-std::vector<int64_t> predecessor_cycle(const std::vector<Arrival<Index>>& arrival) {
+inline std::vector<int64_t> predecessor_cycle(const std::vector<Arrival>& arrival) {
   const auto n = static_cast<Index>(arrival.size());
   std::vector<Index> walk(arrival.size(), -1);  // start of the walk that met the vertex first
   for (Index start = 0; start < n; ++start) {
@@ -75,8 +78,8 @@ std::vector<int64_t> predecessor_cycle(const std::vector<Arrival<Index>>& arriva
 }
 
 // Searches for a cycle; true if the run must stop because a cycle is proven or undecidable.
-template <class Graph, class Index>
-bool stopped_by_cycle(const Graph& graph, const std::vector<Arrival<Index>>& arrival, bool last,
+template <class Graph>
+bool stopped_by_cycle(const Graph& graph, const std::vector<Arrival>& arrival, bool last,
                       Outcome& outcome) {
   auto cycle = predecessor_cycle(arrival);
   if (cycle.empty()) {
@@ -84,7 +87,7 @@ bool stopped_by_cycle(const Graph& graph, const std::vector<Arrival<Index>>& arr
     return last;
   }
   ExactSum<typename Graph::Weight> sum;
-  for (int64_t v : cycle) sum.add(graph.weights[arrival[v].edge]);
+  for (int64_t v : cycle) sum.add(graph.weights[edge_of(graph, arrival[v])]);
   if (sum.negative())
     outcome.cycle = std::move(cycle);
   else

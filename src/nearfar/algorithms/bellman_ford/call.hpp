@@ -35,10 +35,10 @@ inline Fields report(Outcome&& outcome) {
 
 // Whether sums of a run that ended without a cycle left the range or hid a cycle.
 template <class Graph, class Poll>
-__attribute__((noinline)) void prove(const Graph& graph, typename Graph::Index source,
+__attribute__((noinline)) void prove(const Graph& graph, Index source,
                                      const typename Graph::Weight* distance,
-                                     const std::vector<Arrival<typename Graph::Index>>& arrival,
-                                     bool wanted, Outcome& outcome, const Poll& poll) {
+                                     const std::vector<Arrival>& arrival, bool wanted,
+                                     Outcome& outcome, const Poll& poll) {
   using Weight = typename Graph::Weight;
   if constexpr (std::is_floating_point_v<Weight>) {
     const auto lowest = std::numeric_limits<Weight>::lowest();
@@ -59,11 +59,10 @@ Fields run(GraphView& view, int64_t source, const Array& distances, bool proof, 
   view.visit([&](const auto& csr) {
     using Weight = typename std::decay_t<decltype(csr)>::Weight;
     auto* out = checked<Weight>(distances, static_cast<std::size_t>(csr.n), "distances");
-    using Index = typename std::decay_t<decltype(csr)>::Index;
     nb::gil_scoped_release release;
     Interrupt interrupt;
     const auto poll = [&](uint64_t work) { interrupt.poll(work); };
-    std::vector<Arrival<Index>> arrival(csr.n);
+    std::vector<Arrival> arrival(csr.n);
     form(csr, static_cast<Index>(source), out, arrival, outcome, poll);
     if (outcome.cycle.empty() && !outcome.undecided)
       prove(csr, static_cast<Index>(source), out, arrival, proof, outcome, poll);

@@ -30,7 +30,6 @@ NEARFAR_BIND(m) {
       [](GraphView& view, int64_t source) {
         std::vector<int64_t> cycle;
         view.visit([&](const auto& csr) {
-          using Index = typename std::decay_t<decltype(csr)>::Index;
           nb::gil_scoped_release release;
           Interrupt interrupt;
           cycle = reached_cycle(csr, static_cast<Index>(source),

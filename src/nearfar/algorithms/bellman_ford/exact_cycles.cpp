@@ -11,10 +11,9 @@ namespace {
 // Rows of exact integer weights, in the form that the subtree method reads.
 template <int kLimbs>
 struct ExactRows {
-  using Index = int64_t;
   using Weight = Fixed<kLimbs>;
   Index n = 0;
-  const Index* indptr = nullptr;
+  RowStarts indptr;
   const Index* indices = nullptr;
   const Weight* weights = nullptr;
 };
@@ -68,18 +67,18 @@ template <int kLimbs>
 std::vector<int64_t> cycle_in_limbs(int64_t n, const std::vector<ExactEdge>& edges, int low,
                                     const Poll& poll) {
   const auto [begins, places] = rows_by(n, edges, [](const ExactEdge& edge) { return edge.tail; });
-  std::vector<int64_t> heads(edges.size());
+  std::vector<Index> heads(edges.size());
   std::vector<Fixed<kLimbs>> weights(edges.size()), distance(n);
   for (std::size_t at = 0; at < edges.size(); ++at) {
     const ExactEdge& edge = edges[places[at]];
-    heads[at] = edge.head;
+    heads[at] = static_cast<Index>(edge.head);
     if (edge.weight.mantissa != 0)
       weights[at].add(edge.weight.mantissa, edge.weight.exponent - low);
   }
   Outcome outcome;
-  std::vector<Arrival<int64_t>> arrival(n);
-  const ExactRows<kLimbs> rows{n, begins.data(), heads.data(), weights.data()};
-  subtree(rows, int64_t{-1}, distance.data(), arrival, outcome, poll);
+  std::vector<Arrival> arrival(n);
+  const ExactRows<kLimbs> rows{static_cast<Index>(n), begins.data(), heads.data(), weights.data()};
+  subtree(rows, Index{-1}, distance.data(), arrival, outcome, poll);
   return outcome.cycle;
 }
 

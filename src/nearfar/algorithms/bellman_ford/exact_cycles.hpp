@@ -36,9 +36,7 @@ std::vector<int64_t> exact_cycle(int64_t n, std::vector<ExactEdge> edges, const 
 // Returns a negative cycle that the source reaches (any, if the source is below 0), from the
 // weights only: for runs whose sums left the range of the dtype.
 template <class Graph, class Polled>
-std::vector<int64_t> reached_cycle(const Graph& graph, typename Graph::Index source,
-                                   const Polled& poll) {
-  using Index = typename Graph::Index;
+std::vector<int64_t> reached_cycle(const Graph& graph, Index source, const Polled& poll) {
   std::vector<char> seen(graph.n, source < 0);
   std::vector<Index> open;
   if (source >= 0) seen[source] = 1, open.push_back(source);
@@ -46,14 +44,14 @@ std::vector<int64_t> reached_cycle(const Graph& graph, typename Graph::Index sou
     const Index v = open.back();
     open.pop_back();
     poll(static_cast<uint64_t>(graph.indptr[v + 1] - graph.indptr[v]) + 1);
-    for (Index i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
+    for (int64_t i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
       const Index t = graph.indices[i];
       if (!seen[t]) seen[t] = 1, open.push_back(t);
     }
   }
   std::vector<ExactEdge> edges;
   for (Index v = 0; v < graph.n; ++v)
-    for (Index i = graph.indptr[v]; seen[v] && i < graph.indptr[v + 1]; ++i)
+    for (int64_t i = graph.indptr[v]; seen[v] && i < graph.indptr[v + 1]; ++i)
       edges.push_back({v, graph.indices[i], Dyadic(graph.weights[i])});
   return exact_cycle(graph.n, std::move(edges), poll);
 }
@@ -62,17 +60,17 @@ std::vector<int64_t> reached_cycle(const Graph& graph, typename Graph::Index sou
 // that rounding hid. Sets `undecided` if the edges of arrival are not a tree.
 template <class Graph, class Polled>
 class Proof {
-  using Index = typename Graph::Index;
   using Weight = typename Graph::Weight;
   static constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
 
   struct Near {
-    Index tail, edge;
+    int64_t edge;
+    Index tail;
     double slack;  // a lower bound of the exact one
   };
 
  public:
-  Proof(const Graph& graph, const Weight* distance, const std::vector<Arrival<Index>>& arrival,
+  Proof(const Graph& graph, const Weight* distance, const std::vector<Arrival>& arrival,
         const Polled& poll)
       : graph_(graph), distance_(distance), arrival_(arrival), poll_(poll), lost_(graph.n, 0.0) {}
 
@@ -103,13 +101,14 @@ class Proof {
     edges.reserve(near_.size() + static_cast<std::size_t>(graph_.n));
     for (const Near& near : near_) edges.push_back(exact(near.tail, near.edge));
     for (Index v = 0; v < graph_.n; ++v)
-      if (arrival_[v].edge >= 0) edges.push_back(exact(arrival_[v].vertex, arrival_[v].edge));
+      if (arrival_[v].place >= 0)
+        edges.push_back(exact(arrival_[v].vertex, edge_of(graph_, arrival_[v])));
     return exact_cycle(graph_.n, std::move(edges), poll_);
   }
 
   bool reached(Index v) const { return distance_[v] != unreached<Weight>(); }
 
-  ExactEdge exact(Index tail, Index edge) const {
+  ExactEdge exact(Index tail, int64_t edge) const {
     return {tail, graph_.indices[edge], Dyadic(graph_.weights[edge])};
   }
 
@@ -127,7 +126,7 @@ class Proof {
     for (Index start = 0; start < graph_.n; ++start) {
       if (state[start] != open || !reached(start)) continue;
       Index v = start;
-      while (state[v] == open && arrival_[v].edge >= 0) {
+      while (state[v] == open && arrival_[v].place >= 0) {
         state[v] = climbing;
         climb.push_back(v);
         v = arrival_[v].vertex;
@@ -141,7 +140,8 @@ class Proof {
         v = climb.back();
         const Index p = arrival_[v].vertex;
         const double here = distance_[v];
-        const auto [sum, rest] = two_sum(distance_[p], graph_.weights[arrival_[v].edge]);
+        const auto [sum, rest] =
+            two_sum(distance_[p], graph_.weights[edge_of(graph_, arrival_[v])]);
         const auto [first, a] = two_sum(sum - here, rest);  // the difference is exact
         const auto [lost, b] = two_sum(first, lost_[p]);
         missing_ += std::abs(a) + std::abs(b);
@@ -157,8 +157,8 @@ class Proof {
   void near_everywhere() {
     near_.clear();
     for (Index u = 0; u < graph_.n; ++u)
-      for (Index i = graph_.indptr[u]; reached(u) && i < graph_.indptr[u + 1]; ++i) {
-        near_.push_back({u, i, 0});
+      for (int64_t i = graph_.indptr[u]; reached(u) && i < graph_.indptr[u + 1]; ++i) {
+        near_.push_back({i, u, 0});
         lost_edge_ |= !reached(graph_.indices[i]);
       }
   }
@@ -171,20 +171,20 @@ class Proof {
     for (Index u = 0; u < graph_.n; ++u) {
       if (!reached(u)) continue;
       const double from = distance_[u];
-      const Index end = graph_.indptr[u + 1];
-      for (Index i = graph_.indptr[u]; i < end; ++i) {
+      const int64_t begin = graph_.indptr[u], end = graph_.indptr[u + 1];
+      for (int64_t i = begin; i < end; ++i) {
         const Index t = graph_.indices[i];
         if (from + graph_.weights[i] - distance_[t] > bound) continue;
-        if (arrival_[t].edge == i) continue;
+        if (arrival_[t].vertex == u && arrival_[t].place == i - begin) continue;
         if (!reached(t)) {
           lost_edge_ = true;
           continue;
         }
         const double slack = slack_of(u, t, graph_.weights[i]);
         if (slack < 0) missing -= slack;
-        near_.push_back({u, i, slack});
+        near_.push_back({i, u, slack});
       }
-      poll_(static_cast<uint64_t>(end - graph_.indptr[u]) / 8 + 1);
+      poll_(static_cast<uint64_t>(end - begin) / 8 + 1);
     }
     return missing * (1 + 1e-6);  // this sum is rounded, too
   }
@@ -203,7 +203,7 @@ class Proof {
 
   const Graph& graph_;
   const Weight* distance_;
-  const std::vector<Arrival<Index>>& arrival_;
+  const std::vector<Arrival>& arrival_;
   const Polled& poll_;
   std::vector<double> lost_;
   std::vector<Near> near_;

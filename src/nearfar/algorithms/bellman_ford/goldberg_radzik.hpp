@@ -17,11 +17,8 @@
 namespace nearfar::bellman_ford {
 
 template <class Graph, class Poll>
-void goldberg_radzik(const Graph& graph, typename Graph::Index source,
-                     typename Graph::Weight* distance,
-                     std::vector<Arrival<typename Graph::Index>>& arrival, Outcome& outcome,
-                     Poll&& poll) {
-  using Index = typename Graph::Index;
+void goldberg_radzik(const Graph& graph, Index source, typename Graph::Weight* distance,
+                     std::vector<Arrival>& arrival, Outcome& outcome, Poll&& poll) {
   using Weight = typename Graph::Weight;
   enum : char { idle, labelled, on_path, ordered };
   std::fill(distance, distance + graph.n, unreached<Weight>());
@@ -29,7 +26,8 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
   std::vector<char> state(graph.n, idle);
   std::vector<Index> fresh{source}, order;
   struct Frame {
-    Index vertex, edge;  // edge: the next one to read
+    Index vertex;
+    int64_t edge;  // the next one to read
   };
   std::vector<Frame> path;
   state[source] = labelled;
@@ -37,7 +35,7 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
 
   // A back edge closes path[from..] and edge i: a proven negative cycle, one due to rounding, or a
   // harmless one (sum 0).
-  auto back_edge = [&](Index to, Index i) {
+  auto back_edge = [&](Index to, int64_t i) {
     ExactSum<Weight> sum;
     sum.add(graph.weights[i]);
     std::size_t from = path.size();
@@ -63,7 +61,7 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
       poll(static_cast<uint64_t>(graph.indptr[start + 1] - graph.indptr[start]) + 1);
       // A vertex without a strictly improving edge need not be scanned.
       strict = false;
-      for (Index i = graph.indptr[start]; i < graph.indptr[start + 1] && !strict; ++i)
+      for (int64_t i = graph.indptr[start]; i < graph.indptr[start + 1] && !strict; ++i)
         strict = candidate(distance[start], graph.weights[i], outcome.saturated) <
                  distance[graph.indices[i]];
       if (!strict) {
@@ -80,7 +78,8 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
           path.pop_back();
           continue;
         }
-        const Index i = path.back().edge++, t = graph.indices[i];
+        const int64_t i = path.back().edge++;
+        const Index t = graph.indices[i];
         ++edges;
         if (state[t] == ordered) continue;
         const Weight sum = candidate(distance[v], graph.weights[i], outcome.saturated);
@@ -91,7 +90,7 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
           // Labels t now, so that the vertices after it are compared with the new distance.
           if (sum < distance[t]) {
             distance[t] = sum;
-            arrival[t] = {v, i};
+            arrival[t] = {v, static_cast<Index>(i - graph.indptr[v])};
           }
           state[t] = on_path;
           path.push_back({t, graph.indptr[t]});
@@ -103,12 +102,12 @@ void goldberg_radzik(const Graph& graph, typename Graph::Index source,
     for (auto it = order.rbegin(); it != order.rend(); ++it) state[*it] = idle;
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       const Index v = *it;
-      for (Index i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
+      for (int64_t i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
         const Index t = graph.indices[i];
         const Weight sum = candidate(distance[v], graph.weights[i], outcome.saturated);
         if (sum < distance[t]) {
           distance[t] = sum;
-          arrival[t] = {v, i};
+          arrival[t] = {v, static_cast<Index>(i - graph.indptr[v])};
           if (state[t] == idle) {
             state[t] = labelled;
             fresh.push_back(t);

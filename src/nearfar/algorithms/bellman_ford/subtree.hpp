@@ -21,7 +21,6 @@ namespace nearfar::bellman_ford {
 
 // The tree of predecessors in preorder: a circular list in which a vertex is followed by its
 // subtree.
-template <class Index>
 class PreorderTree {
  public:
   explicit PreorderTree(Index slots) : after_(slots, -1), before_(slots, -1), children_(slots, 0) {}
@@ -78,12 +77,11 @@ class PreorderTree {
 // source < 0 means a virtual source with an edge of weight 0 to every vertex (Johnson's first step,
 // and the search for any negative cycle).
 template <class Graph, class Poll>
-void subtree(const Graph& graph, typename Graph::Index source, typename Graph::Weight* distance,
-             std::vector<Arrival<typename Graph::Index>>& arrival, Outcome& outcome, Poll&& poll) {
-  using Index = typename Graph::Index;
+void subtree(const Graph& graph, Index source, typename Graph::Weight* distance,
+             std::vector<Arrival>& arrival, Outcome& outcome, Poll&& poll) {
   using Weight = typename Graph::Weight;
   const Index n = graph.n, root = source < 0 ? n : source;
-  PreorderTree<Index> tree(n + 1);
+  PreorderTree tree(n + 1);
   std::vector<char> waiting(n, 0);
   std::vector<Index> active, next;
   std::fill(distance, distance + n, source < 0 ? Weight{} : unreached<Weight>());
@@ -103,14 +101,14 @@ void subtree(const Graph& graph, typename Graph::Index source, typename Graph::W
   }
   std::vector<int64_t> loop;
   // Whether edge i from u to v closes a cycle; fills `loop` and determines its sign.
-  auto closes = [&](Index u, Index v, Index i, bool& negative) {
+  auto closes = [&](Index u, Index v, int64_t i, bool& negative) {
     if (!tree.holds(v) || !tree.below(v, u)) return false;
     ExactSum<Weight> sum;
     sum.add(graph.weights[i]);
     loop.clear();
     for (Index x = u; x != v; x = arrival[x].vertex) {
       loop.push_back(x);
-      sum.add(graph.weights[arrival[x].edge]);
+      sum.add(graph.weights[edge_of(graph, arrival[x])]);
     }
     loop.push_back(v);
     negative = sum.negative();
@@ -123,9 +121,9 @@ void subtree(const Graph& graph, typename Graph::Index source, typename Graph::W
       if (!tree.holds(v)) continue;  // cut off: it will be reached again
       ++scanned;
       const Weight d = distance[v];
-      const Index end = graph.indptr[v + 1];
-      edges += end - graph.indptr[v];
-      for (Index i = graph.indptr[v]; i < end; ++i) {
+      const int64_t begin = graph.indptr[v], end = graph.indptr[v + 1];
+      edges += end - begin;
+      for (int64_t i = begin; i < end; ++i) {
         const Index t = graph.indices[i];
         const Weight sum = candidate(d, graph.weights[i], outcome.saturated);
         const bool inside = tree.holds(t);
@@ -143,14 +141,14 @@ void subtree(const Graph& graph, typename Graph::Index source, typename Graph::W
         }
         if (inside) tree.cut(t, arrival[t].vertex, [](Index) {});
         distance[t] = sum;
-        arrival[t] = {v, i};
+        arrival[t] = {v, static_cast<Index>(i - begin)};
         tree.attach(t, v);
         if (!waiting[t]) {
           waiting[t] = 1;
           next.push_back(t);
         }
       }
-      poll(static_cast<uint64_t>(end - graph.indptr[v]) + 8);
+      poll(static_cast<uint64_t>(end - begin) + 8);
     }
     outcome.step(scanned, edges);
     active.swap(next);

@@ -44,7 +44,6 @@ namespace {
 template <class C>
 class Side {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
   static constexpr Weight kFar = unreached<Weight>();
 
@@ -73,7 +72,7 @@ class Side {
   // Returns the label of a vertex, kFar without one.
   Weight label(Index v) const {
     const uint32_t id = reached_.find(v);
-    return id == bounded::Reached<Index, Weight>::kNone ? kFar : reached_[id].distance;
+    return id == bounded::Reached<Weight>::kNone ? kFar : reached_[id].distance;
   }
 
   // Settles the vertex that next() found. Of its neighbours, labels those that are `wanted` with
@@ -95,7 +94,7 @@ class Side {
       const auto d = static_cast<Weight>(sum);
       if (!wanted(edge.target, d)) continue;
       const uint32_t to = reached_.lower(edge.target, d);
-      if (to == bounded::Reached<Index, Weight>::kNone) continue;
+      if (to == bounded::Reached<Weight>::kNone) continue;
       queue_.insert(static_cast<int32_t>(to), d);
       labelled(edge.target, d);
     }
@@ -121,14 +120,14 @@ class Side {
   uint32_t id() const { return static_cast<uint32_t>(at_); }
 
   const C csr_;
-  bounded::Reached<Index, Weight> reached_;
-  DaryHeap<int32_t, Weight, 4> queue_{0};
+  bounded::Reached<Weight> reached_;
+  DaryHeap<Weight, 4> queue_{0};
   const Weight limit_;
   int32_t at_ = 0;      // number of the vertex that next() found
   bool holds_ = false;  // whether it is still to be settled
 };
 
-template <class Index, class Weight>
+template <class Weight>
 struct Found {
   std::vector<Index> path;  // empty: there is none within the limit
   Weight length = 0;
@@ -139,11 +138,10 @@ struct Found {
 // require a search of the whole graph. least: the least weight of the graph. Without `traces`, the
 // path is left out.
 template <class C>
-std::optional<Found<typename C::Index, typename C::Weight>> between(
-    const C& out, const C& in, typename C::Index source, typename C::Index target,
-    typename C::Weight limit, typename C::Weight least, std::size_t budget, bool traces,
-    Interrupt& interrupt) {
-  using Index = typename C::Index;
+std::optional<Found<typename C::Weight>> between(const C& out, const C& in, Index source,
+                                                 Index target, typename C::Weight limit,
+                                                 typename C::Weight least, std::size_t budget,
+                                                 bool traces, Interrupt& interrupt) {
   using Weight = typename C::Weight;
   using Sum = SumOf<Weight>;
   constexpr Weight kFar = Side<C>::kFar;
@@ -190,7 +188,7 @@ std::optional<Found<typename C::Index, typename C::Weight>> between(
     };
     side.settle(can_be_on_a_path, meet(other));
   }
-  Found<Index, Weight> found;
+  Found<Weight> found;
   if (best == kFar && (lost || forward.lost || backward.lost)) return std::nullopt;
 
   if (!traces && (best == kFar || !std::is_floating_point_v<Weight>)) {
@@ -243,7 +241,7 @@ template <class F>
 nb::object visit_both(GraphView& out, GraphView& in, F&& f) {
   return out.visit([&](const auto& csr) -> nb::object {
     using Plain = std::decay_t<decltype(csr)>;
-    using C = bounded::EitherCsr<typename Plain::Index, typename Plain::Weight>;
+    using C = bounded::EitherCsr<typename Plain::Weight>;
     return in.visit([&](const auto& reversed) -> nb::object {
       if constexpr (!std::is_same_v<Plain, std::decay_t<decltype(reversed)>>) {
         throw nb::type_error("a graph and its transpose have the same dtypes");
@@ -261,12 +259,11 @@ nb::object path_between(GraphView& out, GraphView& in, int64_t source, int64_t t
                         std::optional<double> limit, double least, uint64_t budget) {
   return visit_both(out, in, [&](const auto& csr, const auto& reversed) -> nb::object {
     using C = std::decay_t<decltype(csr)>;
-    using Index = typename C::Index;
     using Weight = typename C::Weight;
     const auto n = static_cast<int64_t>(csr.n);
     if (source < 0 || source >= n || target < 0 || target >= n)
       throw nb::index_error("source and target are vertices");
-    std::optional<Found<Index, Weight>> found;
+    std::optional<Found<Weight>> found;
     {
       nb::gil_scoped_release release;
       Interrupt interrupt;
@@ -287,7 +284,6 @@ nb::object distances_between(GraphView& out, GraphView& in, const Ids& sources, 
                              int threads, const Array& distances, const Array& given_up) {
   return visit_both(out, in, [&](const auto& csr, const auto& reversed) -> nb::object {
     using C = std::decay_t<decltype(csr)>;
-    using Index = typename C::Index;
     using Weight = typename C::Weight;
     const std::size_t count = sources.size();
     if (targets.size() != count) throw nb::type_error("one target per source");

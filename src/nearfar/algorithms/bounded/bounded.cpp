@@ -59,8 +59,7 @@ uint64_t each_source(const C& csr, const Ids& sources, std::optional<double> lim
                   const Visit<C> visit = visitor();
                   each_block([&](int64_t first, int64_t last) {
                     for (std::size_t i = at(first); i < at(last); ++i) {
-                      search.run(static_cast<typename C::Index>(sources.data()[order[i]]), bound,
-                                 interrupt);
+                      search.run(static_cast<Index>(sources.data()[order[i]]), bound, interrupt);
                       visit(order[i], search);
                     }
                   });
@@ -79,7 +78,7 @@ auto visit_rows(GraphView& view, std::size_t sources, int threads, F&& f) {
   if (many) view.pack(threads);
   return view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
-    return f(EitherCsr<typename C::Index, typename C::Weight>(csr, many));
+    return f(EitherCsr<typename C::Weight>(csr, many));
   });
 }
 
@@ -95,7 +94,7 @@ nb::tuple rows(GraphView& view, const Ids& sources, std::optional<double> limit,
     std::mutex mutex;
     std::vector<std::shared_ptr<Part>> parts;  // one per worker
     std::vector<int64_t> indptr(sources.size() + 1);
-    std::vector<typename C::Index> vertices;
+    std::vector<Index> vertices;
     std::vector<typename C::Weight> distances;
     uint64_t edges;
     {
@@ -150,7 +149,7 @@ Fields fill(GraphView& view, const Ids& sources, const Array& out,
       count.fetch_add(search.size(), std::memory_order_relaxed);
       if (columns) {
         for (std::size_t c = 0; c < width; ++c)
-          to[c] = search.distance(static_cast<typename C::Index>(columns->data()[c]));
+          to[c] = search.distance(static_cast<Index>(columns->data()[c]));
         return;
       }
       make_pages(to, width, first + sources.size() * width);
@@ -336,7 +335,6 @@ nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> li
                    std::size_t expected, bool tree) {
   const auto run = [&](const auto& csr) -> nb::object {
     using C = std::decay_t<decltype(csr)>;
-    using Index = typename C::Index;
     using Weight = typename C::Weight;
     check_vertices(sources, at(csr.n), "source is not a vertex");
     const auto n = static_cast<std::size_t>(csr.n);
@@ -506,7 +504,7 @@ class Adder final : public Visitor<C> {
 
  private:
   // A vertex in the high bits, its position among the reached ones in the low 32.
-  using Held = std::conditional_t<sizeof(typename C::Index) == 4, uint64_t, unsigned __int128>;
+  using Held = std::conditional_t<sizeof(Index) == 4, uint64_t, unsigned __int128>;
 
   // Lists the vertices with values, in order.
   void list(const typename Search<C>::Settled* all, std::size_t count) {

@@ -172,7 +172,7 @@ def _rows(graph: Graph, sources: NDArray[np.int64], workspace: Workspace) -> Spa
             part = slice(more[0][at], more[0][at + 1])
             mine = slice(indptr[k], indptr[k + 1])
             near[mine], far[mine] = more[1][part], more[2][part]
-    return indptr, near.astype(graph.index_dtype, copy=False), far, counted.stats
+    return indptr, near.astype(graph.vertex_dtype, copy=False), far, counted.stats
 
 
 def _sparse(

@@ -9,27 +9,27 @@
 
 namespace nearfar::bounded {
 
-template <class IndexT, class WeightT>
-struct EitherCsr : Csr<IndexT, WeightT> {
-  using EdgeType = Edge<IndexT, WeightT>;
+template <class WeightT>
+struct EitherCsr : Csr<WeightT> {
+  using EdgeType = Edge<WeightT>;
   static constexpr bool packed = false;
 
   // from_packed: whether to read the packed edges, which must exist.
-  EitherCsr(const Csr<IndexT, WeightT>& csr, bool from_packed) : Csr<IndexT, WeightT>(csr) {
-    using Stored = PackedEdge<IndexT, WeightT>;
+  EitherCsr(const Csr<WeightT>& csr, bool from_packed) : Csr<WeightT>(csr) {
+    using Stored = PackedEdge<WeightT>;
     targets_ = reinterpret_cast<const char*>(csr.indices);
     weights_ = reinterpret_cast<const char*>(csr.weights);
     if (!from_packed) return;
     targets_ = reinterpret_cast<const char*>(csr.edges);
-    weights_ = targets_ + sizeof(IndexT);
+    weights_ = targets_ + sizeof(Index);
     target_step_ = weight_step_ = sizeof(Stored);
   }
 
   template <bool kMarked = false>
   __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
-    IndexT marked;
+    Index marked;
     __builtin_memcpy(&marked, targets_ + e * target_step_, sizeof(marked));
-    return {marked & std::numeric_limits<IndexT>::max(), weight(e)};
+    return {marked & std::numeric_limits<Index>::max(), weight(e)};
   }
   __attribute__((always_inline)) WeightT weight(std::size_t e) const {
     WeightT weight;
@@ -39,7 +39,7 @@ struct EitherCsr : Csr<IndexT, WeightT> {
 
  private:
   const char *targets_, *weights_;
-  std::size_t target_step_ = sizeof(IndexT), weight_step_ = sizeof(WeightT);
+  std::size_t target_step_ = sizeof(Index), weight_step_ = sizeof(WeightT);
 };
 
 }  // namespace nearfar::bounded

@@ -20,7 +20,6 @@ namespace nearfar::bounded {
 template <class C>
 class Neighbours {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   // Some sources and their surroundings.

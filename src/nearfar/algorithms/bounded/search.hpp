@@ -36,7 +36,7 @@ Weight farthest(std::optional<double> limit) {
 }
 
 // Vertices reached by the current search, numbered from 0, with their distances.
-template <class Index, class Weight>
+template <class Weight>
 class Reached {
  public:
   struct One {
@@ -227,7 +227,6 @@ class Buckets {
 template <class C>
 class Search {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
   struct Settled {
     Weight distance;
@@ -235,7 +234,7 @@ class Search {
     uint32_t id;
   };
 
-  static constexpr uint32_t kNone = Reached<Index, Weight>::kNone;
+  static constexpr uint32_t kNone = Reached<Weight>::kNone;
 
   // most: number of vertices after which a search stops, for estimates. expected: number of
   // vertices that the first search may settle.
@@ -328,7 +327,7 @@ class Search {
   }
 
   const C& csr_;
-  Reached<Index, Weight> reached_;
+  Reached<Weight> reached_;
   Buckets<Weight> queue_;
   Buffer<Settled> settled_;
   const std::size_t most_;

@@ -41,8 +41,6 @@ constexpr std::size_t kHeld = 1024;  // vertices that a worker collects before q
 template <class C>
 class Search {
  public:
-  using Index = typename C::Index;
-
   Search(const C& out, const C* in, int32_t* distances, int threads, Interrupt& interrupt)
       : out_(out), in_(in), distances_(distances), threads_(threads), interrupt_(interrupt) {}
 

@@ -31,7 +31,7 @@ std::unique_ptr<NarrowView> NarrowView::make(Ints indptr, Ints indices, Ints wei
 
 template <class Small>
 bool NarrowView::fill(const Ints& indptr, const Ints& indices, const Ints& weights) {
-  using C = NarrowCsr<int32_t, Small>;
+  using C = NarrowCsr<Small>;
   const std::size_t m = indices.size();
   block_ = HugeBlock((m + C::kSpare) * sizeof(Small));
   auto* small = reinterpret_cast<Small*>(block_.data());

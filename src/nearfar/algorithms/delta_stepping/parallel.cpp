@@ -116,7 +116,7 @@ class Team {
   Crew* crew = nullptr;
 
   // Runs the leader's part; does not throw.
-  void lead(typename C::Index source) {
+  void lead(Index source) {
     One& me = workers[0];
     if (static_cast<std::size_t>(csr.n) >= kAtOnce) ask_helpers(steady_ns());
     fill();
@@ -560,7 +560,7 @@ class Team {
 }  // namespace
 
 template <class C>
-SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight* distances,
+SearchStats parallel(const C& csr, Index source, typename C::Weight* distances,
                      StopRule<typename C::Weight> stop, DeltaPlan plan, int threads,
                      Interrupt& interrupt) {
   using One = Worker<C>;
@@ -598,9 +598,9 @@ SearchStats parallel(const C& csr, typename C::Index source, typename C::Weight*
   return stats;
 }
 
-#define NEARFAR_INSTANTIATE(I, W) \
-  template SearchStats parallel(const Csr<I, W>&, I, W*, StopRule<W>, DeltaPlan, int, Interrupt&);
-NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
+#define NEARFAR_INSTANTIATE(W) \
+  template SearchStats parallel(const Csr<W>&, Index, W*, StopRule<W>, DeltaPlan, int, Interrupt&);
+NEARFAR_FOR_EACH_WEIGHT(NEARFAR_INSTANTIATE)
 
 #define NEARFAR_INSTANTIATE_BARE(C)                                                            \
   template SearchStats parallel(const C&, int32_t, C::Weight*, StopRule<C::Weight>, DeltaPlan, \

@@ -141,7 +141,6 @@ NEARFAR_INLINE uint32_t at_most(const uint16_t* weights, uint16_t most) {
 template <class C, class Update>
 class Relaxer {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
   using Ring = BucketRing<C>;
   using Entry = typename Ring::Entry;
@@ -167,13 +166,10 @@ class Relaxer {
   // may be `from` itself, others to the ring. `How`: AloneUpdate while no other worker runs.
   template <class How = Update>
   void relax(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
-    // With 64-bit indices the mark is always read, which is correct without marks, too, and saves
-    // compiling one form.
-    constexpr bool kWide = sizeof(Index) == 8;
     if constexpr (C::packed) {
-      if (kWide || csr_.has_dead_ends) return relax_as<How, true>(from, begin, end, fresh);
+      if (csr_.has_dead_ends) return relax_as<How, true>(from, begin, end, fresh);
     }
-    if constexpr (!C::packed || !kWide) relax_as<How, false>(from, begin, end, fresh);
+    relax_as<How, false>(from, begin, end, fresh);
   }
 
   // A part of a postponed row, processed by one worker at a time.
@@ -182,11 +178,10 @@ class Relaxer {
     std::size_t begin, end;
   };
   void relax_piece(const Piece& piece, Bucket& fresh) {
-    constexpr bool kWide = sizeof(Index) == 8;
     if constexpr (C::packed) {
-      if (kWide || csr_.has_dead_ends) return relax_piece_as<true>(piece, fresh);
+      if (csr_.has_dead_ends) return relax_piece_as<true>(piece, fresh);
     }
-    if constexpr (!C::packed || !kWide) relax_piece_as<false>(piece, fresh);
+    relax_piece_as<false>(piece, fresh);
   }
   Buffer<Piece> put_off;  // rows of at least kShared edges, among workers, for the caller
 

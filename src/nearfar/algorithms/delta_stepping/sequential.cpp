@@ -61,7 +61,7 @@ struct Memory {
 
 // Runs the main loop on distances that are all unreached.
 template <class C>
-void search(Memory<C>& memory, typename C::Index source, typename C::Weight* distances,
+void search(Memory<C>& memory, Index source, typename C::Weight* distances,
             StopRule<typename C::Weight> stop, bool adapt, Interrupt& interrupt,
             IterationLog* log) {
   using Weight = typename C::Weight;
@@ -121,7 +121,7 @@ void search(Memory<C>& memory, typename C::Index source, typename C::Weight* dis
 }  // namespace
 
 template <class C>
-SearchStats sequential(const C& csr, typename C::Index source, typename C::Weight* distances,
+SearchStats sequential(const C& csr, Index source, typename C::Weight* distances,
                        StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt& interrupt,
                        IterationLog* log) {
   Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
@@ -134,7 +134,7 @@ template <class C>
 SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename C::Weight> stop,
                        DeltaPlan plan, Interrupt& interrupt) {
   using Weight = typename C::Weight;
-  typename C::Index source = 0;
+  Index source = 0;
   Weight* distances = nullptr;
   Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
   while (feed.next(source, distances)) {
@@ -145,12 +145,12 @@ SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
   return memory.work.stats;
 }
 
-#define NEARFAR_INSTANTIATE(I, W)                                                              \
-  template SearchStats sequential(const Csr<I, W>&, I, W*, StopRule<W>, DeltaPlan, Interrupt&, \
-                                  IterationLog*);                                              \
-  template SearchStats sequential(const Csr<I, W>&, const DeltaFeed<Csr<I, W>>&, StopRule<W>,  \
-                                  DeltaPlan, Interrupt&);
-NEARFAR_FOR_EACH_CSR(NEARFAR_INSTANTIATE)
+#define NEARFAR_INSTANTIATE(W)                                                                     \
+  template SearchStats sequential(const Csr<W>&, Index, W*, StopRule<W>, DeltaPlan, Interrupt&,    \
+                                  IterationLog*);                                                  \
+  template SearchStats sequential(const Csr<W>&, const DeltaFeed<Csr<W>>&, StopRule<W>, DeltaPlan, \
+                                  Interrupt&);
+NEARFAR_FOR_EACH_WEIGHT(NEARFAR_INSTANTIATE)
 
 #define NEARFAR_INSTANTIATE_BARE(C)                                                              \
   template SearchStats sequential(const C&, int32_t, C::Weight*, StopRule<C::Weight>, DeltaPlan, \

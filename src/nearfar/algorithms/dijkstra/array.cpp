@@ -35,7 +35,7 @@ std::size_t least(const Bits* open, std::size_t n) {
 }
 
 template <class C>
-SearchStats dijkstra_array(const C& csr, typename C::Index source, typename C::Weight* distances,
+SearchStats dijkstra_array(const C& csr, Index source, typename C::Weight* distances,
                            StopRule<typename C::Weight> stop, Interrupt& interrupt) {
   using Weight = typename C::Weight;
   // Signed, because more processors have a vector minimum for signed integers; the order of

@@ -1,6 +1,6 @@
 // Dijkstra's method over a heap policy: the loop shared by all heap variants.
 //
-// A policy is a class template over (Index, Weight) with insert, decrease, pop and a flag
+// A policy is a class template over the type of the weights with insert, decrease, pop and a flag
 // `indexed`; see cpu/heaps/. An indexed heap holds a vertex once and never returns a stale entry; a
 // lazy one may return a vertex again with an older, larger distance, which the loop drops.
 // Distances double as the "reached" flag, so a run needs no array besides the heap's. Dijkstra
@@ -19,9 +19,8 @@ namespace nearfar {
 namespace {
 
 template <class Heap, class C>
-SearchStats dijkstra(const C& csr, typename C::Index source, typename C::Weight* distances,
+SearchStats dijkstra(const C& csr, Index source, typename C::Weight* distances,
                      StopRule<typename C::Weight> stop, Interrupt& interrupt) {
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
   constexpr Weight far = unreached<Weight>();
   SearchStats stats;
@@ -65,7 +64,7 @@ SearchStats dijkstra(const C& csr, typename C::Index source, typename C::Weight*
 }
 
 // Binds `name` to the driver with this policy.
-template <template <class, class> class Heap>
+template <template <class> class Heap>
 void bind_dijkstra(nb::module_& m, const char* name) {
   m.def(
       name,
@@ -74,20 +73,20 @@ void bind_dijkstra(nb::module_& m, const char* name) {
         return call_search(view, false, source, distances, limit, targets, 1,
                            [](const auto& csr, auto source, auto* out, auto stop, Interrupt& poll) {
                              using C = std::decay_t<decltype(csr)>;
-                             return dijkstra<Heap<typename C::Index, typename C::Weight>>(
-                                 csr, source, out, stop, poll);
+                             return dijkstra<Heap<typename C::Weight>>(csr, source, out, stop,
+                                                                       poll);
                            });
       },
       nb::arg("view"), nb::arg("source"), nb::arg("distances"), nb::arg("limit") = nb::none(),
       nb::arg("targets") = nb::none());
 }
 
-template <class Index, class Weight>
-using DaryHeap2 = DaryHeap<Index, Weight, 2>;
-template <class Index, class Weight>
-using DaryHeap4 = DaryHeap<Index, Weight, 4>;
-template <class Index, class Weight>
-using DaryHeap8 = DaryHeap<Index, Weight, 8>;
+template <class Weight>
+using DaryHeap2 = DaryHeap<Weight, 2>;
+template <class Weight>
+using DaryHeap4 = DaryHeap<Weight, 4>;
+template <class Weight>
+using DaryHeap8 = DaryHeap<Weight, 8>;
 
 }  // namespace
 

@@ -191,8 +191,7 @@ bool run(GraphView& view, const Array& out, bool wide, int threads) {
 // from the finished distances of a graph without negative weights. Processes a row of tiles at a
 // time, with intermediate vertices in descending order, so that the smallest is written last.
 template <class Value, class C>
-void tight(const C& csr, const typename C::Weight* distances, typename C::Index* before,
-           int threads) {
+void tight(const C& csr, const typename C::Weight* distances, Index* before, int threads) {
   using Weight = typename C::Weight;
   const auto n = static_cast<std::size_t>(csr.n);
   TiledMatrix<Value> direct(n), closed(n);
@@ -223,8 +222,7 @@ void tight(const C& csr, const typename C::Weight* distances, typename C::Index*
         const std::size_t columns = std::min<std::size_t>(kTile, n - j * kTile);
         for (std::size_t r = 0; r < rows; ++r)
           for (std::size_t x = 0; x < columns; ++x)
-            before[(i * kTile + r) * n + j * kTile + x] =
-                static_cast<typename C::Index>(found[r * kTile + x]);
+            before[(i * kTile + r) * n + j * kTile + x] = static_cast<Index>(found[r * kTile + x]);
       }
     }
   });
@@ -237,7 +235,7 @@ void run_tight(GraphView& view, const Array& distances, const Array& before, boo
     using Weight = typename C::Weight;
     const auto n = static_cast<std::size_t>(csr.n);
     const Weight* rows = checked<Weight>(distances, n * n, "distances");
-    auto* found = checked<typename C::Index>(before, n * n, "before");
+    auto* found = checked<Index>(before, n * n, "before");
     nb::gil_scoped_release release;
     if constexpr (std::is_same_v<Weight, int32_t>) {
       if (wide) return tight<int64_t>(csr, rows, found, threads);

@@ -65,7 +65,7 @@ def rows_left(before: Any, distances: Any) -> Any:
 
 def _predecessors(graph: Graph, distances: NDArray[Any], threads: int) -> NDArray[Any]:
     """Compute predecessors from the finished matrix with a second product of tiles."""
-    found = np.empty(distances.shape, dtype=graph.indptr.dtype)
+    found = np.empty(distances.shape, dtype=graph.vertex_dtype)
     _cpu.floyd_warshall_predecessors(graph.view, distances, found, needs_64_bits(graph), threads)
     for i in np.flatnonzero(rows_left(found, distances)).tolist():
         found[i] = tight_predecessors(graph, i, distances[i])

@@ -14,12 +14,11 @@ namespace {
 void reweight(GraphView& view, const Array& potentials, const Array& out) {
   view.visit([&](const auto& csr) {
     using Weight = typename std::decay_t<decltype(csr)>::Weight;
-    using Index = typename std::decay_t<decltype(csr)>::Index;
     const Weight* h = checked<Weight>(potentials, static_cast<std::size_t>(csr.n), "potentials");
     Weight* shifted = checked<Weight>(out, static_cast<std::size_t>(csr.m), "out");
     nb::gil_scoped_release release;
     for (Index u = 0; u < csr.n; ++u)
-      for (Index i = csr.indptr[u]; i < csr.indptr[u + 1]; ++i)
+      for (int64_t i = csr.indptr[u]; i < csr.indptr[u + 1]; ++i)
         shifted[i] = std::max<Weight>(0, csr.weights[i] + h[u] - h[csr.indices[i]]);
   });
 }
@@ -79,7 +78,7 @@ std::vector<int64_t> polish_rows(GraphView& view, const Ids& sources, const Arra
                Polisher<C> polisher(csr);
                for (int64_t r; (r = counter.take()) >= 0;) {
                  interrupt.poll(static_cast<uint64_t>(csr.m));
-                 const auto source = static_cast<typename C::Index>(sources.data()[r]);
+                 const auto source = static_cast<Index>(sources.data()[r]);
                  inexact[r] = !polisher.polish(source, out + static_cast<std::size_t>(r) * n, h);
                }
              });

@@ -60,7 +60,7 @@ Fields call_search(View& view, bool packed, int64_t source, const Array& distanc
     }
     nb::gil_scoped_release release;
     Interrupt interrupt;
-    return solver(csr, static_cast<typename C::Index>(source), out, stop, interrupt);
+    return solver(csr, static_cast<Index>(source), out, stop, interrupt);
   };
   if (!packed) return as_dict(view.visit(run));
   {

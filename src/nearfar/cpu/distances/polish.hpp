@@ -28,7 +28,6 @@ namespace nearfar {
 template <class C>
 class Polisher {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   explicit Polisher(const C& csr)
@@ -107,14 +106,14 @@ class Polisher {
       // Vertices are scattered in memory.
       if (head_ + kRow < tail_) prefetch(csr_.indptr + waiting(head_ + kRow));
       if (head_ + kEdges < tail_) {
-        const Index i = csr_.indptr[waiting(head_ + kEdges)];
+        const int64_t i = csr_.indptr[waiting(head_ + kEdges)];
         prefetch(csr_.indices + i);
         prefetch(csr_.weights + i);
       }
       const Index v = waiting(head_);
       state_[v] = idle;
       const Weight d = row[v];
-      for (Index i = csr_.indptr[v]; i < csr_.indptr[v + 1]; ++i) {
+      for (int64_t i = csr_.indptr[v]; i < csr_.indptr[v + 1]; ++i) {
         const Index t = csr_.indices[i];
         const Weight sum = d + csr_.weights[i];
         if (!(sum < row[t])) continue;

@@ -38,16 +38,16 @@ def tight_predecessors(
     if is_device_array(distances):
         return _on_device(solved, rows, distances, stats)
     if by_device and distances.size:
-        row = distances.shape[-1] * 2 * (distances.dtype.itemsize + solved.index_dtype.itemsize)
+        row = distances.shape[-1] * 2 * (distances.dtype.itemsize + solved.vertex_dtype.itemsize)
         step = max(1, int(0.5 * runtime.memory()[0] // row))
         if distances.ndim == 1 or len(rows) <= step:
             return to_host(_on_device(solved, rows, distances, stats))
-        out = np.empty(distances.shape, dtype=solved.index_dtype)
+        out = np.empty(distances.shape, dtype=solved.vertex_dtype)
         for first in range(0, len(rows), step):
             part = slice(first, first + step)
             out[part] = to_host(_on_device(solved, rows[part], distances[part], stats))
         return out
-    out = np.empty(distances.shape, dtype=solved.index_dtype)
+    out = np.empty(distances.shape, dtype=solved.vertex_dtype)
     if distances.ndim == 1:
         _cpu.predecessors(solved.view, rows[0], distances, bool(solved.n_negative), out)
         return out

@@ -64,8 +64,7 @@ void predecessors(const GraphView& view, int64_t source, ConstArray distances, b
   view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     TightEdges<C> tight(csr, static_cast<const typename C::Weight*>(distances.data()));
-    tight.predecessors(static_cast<typename C::Index>(source), any_sign,
-                       static_cast<typename C::Index*>(out.data()));
+    tight.predecessors(static_cast<Index>(source), any_sign, static_cast<Index*>(out.data()));
   });
 }
 
@@ -97,21 +96,20 @@ std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, 
   int64_t at_u = -1, at_v = -1;
   view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
-    using I = typename C::Index;
     using W = typename C::Weight;
     const W bound = bound_of<W>(limit);
     nb::gil_scoped_release release;
     const W* d = static_cast<const W*>(distances.data());
     auto fail = [&](Flaw flaw, int64_t u, int64_t v) { found = flaw, at_u = u, at_v = v; };
-    const I s = static_cast<I>(source);
+    const Index s = static_cast<Index>(source);
     if (d[s] != W{0}) return fail(Flaw::source_distance, s, s);
-    for (I u = 0; u < csr.n; ++u) {
+    for (Index u = 0; u < csr.n; ++u) {
       if (d[u] != d[u] || (!any_sign && d[u] < 0) || below_range(d[u]))
         return fail(Flaw::impossible_distance, u, u);
       if (d[u] == unreached<W>()) continue;
       if (d[u] > bound) return fail(Flaw::beyond_limit, u, u);
-      for (I e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
-        const I v = csr.indices[e];
+      for (int64_t e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
+        const Index v = csr.indices[e];
         const W sum = saturating_add(d[u], csr.weights[e]);
         if (leaves_range(d[u], csr.weights[e])) return fail(Flaw::overflow, u, v);
         if (sum < d[v] && !(sum > bound))
@@ -120,15 +118,15 @@ std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, 
         if (sum == unreached<W>() && d[v] == sum && bound == sum) return fail(Flaw::overflow, u, v);
       }
     }
-    std::vector<I> own;
-    const I* p = preds ? static_cast<const I*>(preds->data()) : nullptr;
+    std::vector<Index> own;
+    const Index* p = preds ? static_cast<const Index*>(preds->data()) : nullptr;
     if (!p) {
       own.resize(static_cast<std::size_t>(csr.n));
       TightEdges<C>(csr, d).predecessors(s, any_sign, own.data());
       p = own.data();
     }
     if (p[s] != -1) return fail(Flaw::source_predecessor, p[s], s);
-    for (I v = 0; v < csr.n; ++v) {
+    for (Index v = 0; v < csr.n; ++v) {
       const bool reached = d[v] != unreached<W>();
       if (p[v] < -1 || p[v] >= csr.n) return fail(Flaw::no_vertex, p[v], v);
       if (v != s && reached != (p[v] >= 0))
@@ -136,20 +134,20 @@ std::tuple<std::optional<Flaw>, int64_t, int64_t> verify(const GraphView& view, 
       if (p[v] >= 0 && d[p[v]] == unreached<W>()) return fail(Flaw::unreached_predecessor, p[v], v);
     }
     std::vector<bool> tight(static_cast<std::size_t>(csr.n), false);
-    for (I u = 0; u < csr.n; ++u) {
+    for (Index u = 0; u < csr.n; ++u) {
       if (d[u] == unreached<W>()) continue;
-      for (I e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
-        const I v = csr.indices[e];
+      for (int64_t e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
+        const Index v = csr.indices[e];
         if (p[v] == u && saturating_add(d[u], csr.weights[e]) == d[v]) tight[v] = true;
       }
     }
-    for (I v = 0; v < csr.n; ++v)
+    for (Index v = 0; v < csr.n; ++v)
       if (p[v] >= 0 && !tight[v]) return fail(Flaw::not_tight, p[v], v);
     // Tree: follow predecessors from every vertex; reaching the same walk again means a cycle.
-    std::vector<I> trail_of(static_cast<std::size_t>(csr.n), I{-1});
-    for (I v = 0; v < csr.n; ++v) {
+    std::vector<Index> trail_of(static_cast<std::size_t>(csr.n), Index{-1});
+    for (Index v = 0; v < csr.n; ++v) {
       if (p[v] < 0) continue;
-      I u = v;
+      Index u = v;
       while (u != s && trail_of[u] < 0) trail_of[u] = v, u = p[u];
       if (u != s && trail_of[u] == v) return fail(Flaw::circle, u, v);
     }
@@ -253,7 +251,7 @@ int64_t first_saturated_edge(const GraphView& view, ConstArray distances) {
     using C = std::decay_t<decltype(csr)>;
     using W = typename C::Weight;
     const W* d = static_cast<const W*>(distances.data());
-    for (typename C::Index u = 0; u < csr.n; ++u) {
+    for (Index u = 0; u < csr.n; ++u) {
       if (d[u] == unreached<W>()) continue;
       for (auto e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e)
         if (d[csr.indices[e]] == unreached<W>() &&

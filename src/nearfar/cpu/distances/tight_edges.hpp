@@ -11,21 +11,20 @@ namespace nearfar {
 template <class C>
 class TightEdges {
  public:
-  using I = typename C::Index;
   using W = typename C::Weight;
 
   TightEdges(const C& csr, const W* d) : csr_(csr), d_(d) {}
 
-  void predecessors(I source, bool any_sign, I* p) const {
-    std::fill(p, p + csr_.n, I{-1});
-    std::vector<I> level;
+  void predecessors(Index source, bool any_sign, Index* p) const {
+    std::fill(p, p + csr_.n, Index{-1});
+    std::vector<Index> level;
     std::vector<bool> done(static_cast<std::size_t>(csr_.n), false);
     bool plateau = any_sign;
     if (!any_sign) {
-      for (I u = 0; u < csr_.n; ++u) {
+      for (Index u = 0; u < csr_.n; ++u) {
         if (d_[u] == unreached<W>()) continue;
-        for (I e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
-          const I v = csr_.indices[e];
+        for (int64_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
+          const Index v = csr_.indices[e];
           // A saturated sum looks like the distance of an unreached vertex.
           if (saturating_add(d_[u], csr_.weights[e]) != d_[v] || d_[v] == unreached<W>()) continue;
           if (d_[u] < d_[v]) {
@@ -36,17 +35,17 @@ class TightEdges {
         }
       }
       if (!plateau) return;
-      for (I v = 0; v < csr_.n; ++v)
+      for (Index v = 0; v < csr_.n; ++v)
         if (p[v] >= 0 || v == source) done[v] = true, level.push_back(v);
     } else {
       done[source] = true;
       level.push_back(source);
     }
-    for (std::vector<I> next; !level.empty(); level.swap(next)) {
+    for (std::vector<Index> next; !level.empty(); level.swap(next)) {
       next.clear();
-      for (const I u : level) {
-        for (I e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
-          const I v = csr_.indices[e];
+      for (const Index u : level) {
+        for (int64_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
+          const Index v = csr_.indices[e];
           if (done[v] || d_[v] == unreached<W>()) continue;
           if (saturating_add(d_[u], csr_.weights[e]) != d_[v]) continue;
           if (!any_sign && d_[u] != d_[v]) continue;
@@ -54,7 +53,7 @@ class TightEdges {
           if (p[v] < 0 || u < p[v]) p[v] = u;
         }
       }
-      for (const I v : next) done[v] = true;
+      for (const Index v : next) done[v] = true;
     }
   }
 

@@ -18,11 +18,10 @@ std::tuple<int64_t, int64_t, int64_t, int64_t> edge_counts(const GraphView& view
   {
     nb::gil_scoped_release free;
     view.visit([&](const auto& csr) {
-      using Index = typename std::decay_t<decltype(csr)>::Index;
       const auto n = static_cast<std::size_t>(csr.n);
       std::vector<Index> seen_from(n, Index{-1}), entering(n, Index{0});
       for (Index v = 0; v < csr.n; ++v) {
-        for (Index e = csr.indptr[v]; e < csr.indptr[v + 1]; ++e) {
+        for (int64_t e = csr.indptr[v]; e < csr.indptr[v + 1]; ++e) {
           const auto t = static_cast<std::size_t>(csr.indices[e]);
           loops += csr.indices[e] == v;
           parallel += seen_from[t] == v;

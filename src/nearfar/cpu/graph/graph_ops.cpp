@@ -222,27 +222,28 @@ void csr_from_edges(ConstArray sources, ConstArray targets, std::optional<ConstA
 void transpose(const GraphView& view, Array indptr, Array indices, std::optional<Array> weights) {
   nb::gil_scoped_release release;
   view.visit([&](const auto& csr) {
-    using C = std::decay_t<decltype(csr)>;
-    using I = typename C::Index;
-    using W = typename C::Weight;
-    I* rows = static_cast<I*>(indptr.data());
-    I* columns = static_cast<I*>(indices.data());
+    using W = typename std::decay_t<decltype(csr)>::Weight;
     W* out = weights ? static_cast<W*>(weights->data()) : nullptr;
-    std::fill(rows, rows + csr.n + 1, I{0});
-    in_parts(static_cast<std::size_t>(csr.m), [&](std::size_t from, std::size_t to) {
-      for (std::size_t e = from; e < to; ++e) ++rows[csr.indices[e] + 1];
-    });
-    for (I v = 0; v < csr.n; ++v) rows[v + 1] += rows[v];
-    std::vector<I> next(rows, rows + csr.n);
-    Interrupt interrupt;
-    for (I u = 0; u < csr.n; ++u) {
-      interrupt.poll(static_cast<uint64_t>(csr.indptr[u + 1] - csr.indptr[u]) + 1);
-      for (I e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
-        const I at = next[csr.indices[e]]++;
-        columns[at] = u;
-        if (out) out[at] = csr.weights[e];
+    with_index_type(indptr.dtype(), [&](auto tag) {
+      using I = decltype(tag);
+      I* rows = static_cast<I*>(indptr.data());
+      I* columns = static_cast<I*>(indices.data());
+      std::fill(rows, rows + csr.n + 1, I{0});
+      in_parts(static_cast<std::size_t>(csr.m), [&](std::size_t from, std::size_t to) {
+        for (std::size_t e = from; e < to; ++e) ++rows[csr.indices[e] + 1];
+      });
+      for (Index v = 0; v < csr.n; ++v) rows[v + 1] += rows[v];
+      std::vector<I> next(rows, rows + csr.n);
+      Interrupt interrupt;
+      for (Index u = 0; u < csr.n; ++u) {
+        interrupt.poll(static_cast<uint64_t>(csr.indptr[u + 1] - csr.indptr[u]) + 1);
+        for (int64_t e = csr.indptr[u]; e < csr.indptr[u + 1]; ++e) {
+          const I at = next[csr.indices[e]]++;
+          columns[at] = static_cast<I>(u);
+          if (out) out[at] = csr.weights[e];
+        }
       }
-    }
+    });
   });
 }
 

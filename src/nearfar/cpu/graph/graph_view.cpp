@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cpu/bindings/bindings.hpp"
+#include "cpu/bindings/dtypes.hpp"
 #include "cpu/memory/blocks_in_file.hpp"
 #include "cpu/threads/ranges.hpp"
 
@@ -16,38 +17,33 @@ namespace nearfar {
 namespace {
 
 // The target of a vertex's only edge: kNowhere if there is no edge, n if there are several.
-template <class Index>
 constexpr Index kNowhere = -1;
 
 template <class C>
-typename C::Index only_way(const C& csr, typename C::Index v) {
+Index only_way(const C& csr, Index v) {
   const auto row = csr.indptr[v], count = csr.indptr[v + 1] - row;
-  using Index = typename C::Index;
-  return count == 0 ? kNowhere<Index> : count == 1 ? csr.indices[row] : csr.n;
+  return count == 0 ? kNowhere : count == 1 ? csr.indices[row] : csr.n;
 }
 
 // Whether an edge from u leads to a dead end, whose only edge, if any, leads back to u. Used only
 // where weights are not negative, so nothing reached through a dead end is nearer than the dead
 // end.
-template <class Index>
 bool is_dead_end(Index way, Index u) {
-  return (way == kNowhere<Index>) | (way == u);
+  return (way == kNowhere) | (way == u);
 }
 
 // Whether more than one edge in 32 leads to a dead end, by sampling. With fewer, finding the dead
 // ends costs more than a few solves gain.
 template <class C>
 bool many_dead_ends(const C& csr) {
-  using Index = typename C::Index;
   constexpr std::size_t kSample = 512;
   if (csr.m == 0) return false;
   uint64_t random = 0;  // even steps would align with the pattern of regular rows
   std::size_t found = 0;
   for (std::size_t i = 0; i < kSample; ++i) {
     random = random * 6364136223846793005u + 1442695040888963407u;
-    const auto e = static_cast<Index>((random >> 16) % static_cast<uint64_t>(csr.m));
-    const Index* above = std::upper_bound(csr.indptr, csr.indptr + csr.n + 1, e);
-    const auto u = static_cast<Index>(above - csr.indptr - 1);
+    const auto e = static_cast<int64_t>((random >> 16) % static_cast<uint64_t>(csr.m));
+    const Index u = csr.indptr.first_above(csr.n, e) - 1;
     found += is_dead_end(only_way(csr, csr.indices[e]), u);
   }
   return found * 32 > kSample;
@@ -56,9 +52,7 @@ bool many_dead_ends(const C& csr) {
 // Packs the edges of the vertices from `first` up to `last`. With `ways`, the result of only_way
 // for each vertex, dead ends are marked.
 template <class C>
-void pack_rows(const C& csr, const typename C::Index* ways, typename C::Index first,
-               typename C::Index last, typename C::Stored* out) {
-  using Index = typename C::Index;
+void pack_rows(const C& csr, const Index* ways, Index first, Index last, typename C::Stored* out) {
   const auto at = [&](Index v) { return static_cast<std::size_t>(csr.indptr[v]); };
   if (ways == nullptr) {
     for (std::size_t e = at(first); e < at(last); ++e) out[e] = {csr.indices[e], csr.weights[e]};
@@ -79,7 +73,6 @@ void GraphView::pack(int threads) {
     std::visit(
         [&](auto& csr) {
           using C = std::decay_t<decltype(csr)>;
-          using Index = typename C::Index;
           using Stored = typename C::Stored;
           const auto m = static_cast<std::size_t>(csr.m);
           packed_ = HugeBlock(m * sizeof(Stored));
@@ -95,9 +88,8 @@ void GraphView::pack(int threads) {
           }
           // The rows that begin in a range of the edges.
           const auto first_from = [&](std::size_t edge) {
-            const Index* row =
-                std::lower_bound(csr.indptr, csr.indptr + csr.n, static_cast<Index>(edge));
-            return edge == m ? csr.n : static_cast<Index>(row - csr.indptr);
+            return edge == m ? csr.n
+                             : csr.indptr.first_above(csr.n, static_cast<int64_t>(edge) - 1);
           };
           in_ranges(m, threads, [&](std::size_t, std::size_t from, std::size_t to) {
             pack_rows(csr, ways.get(), first_from(from), first_from(to), out);
@@ -111,37 +103,48 @@ void GraphView::pack(int threads) {
 
 namespace {
 
-template <class Index, class Weight>
-AnyCsr make(const ConstArray& indptr, const ConstArray& indices, const ConstArray& weights) {
-  Csr<Index, Weight> csr;
-  csr.n = static_cast<Index>(indptr.size() - 1);
-  csr.m = static_cast<Index>(indices.size());
-  csr.indptr = static_cast<const Index*>(indptr.data());
-  csr.indices = static_cast<const Index*>(indices.data());
-  csr.weights = static_cast<const Weight*>(weights.data());
-  return csr;
+// Throws if a vertex has 2^31 edges or more: searches count those of one row in 32 bits.
+void check_rows(const int64_t* starts, std::size_t n) {
+  for (std::size_t v = 0; v < n; ++v)
+    if (starts[v + 1] - starts[v] > std::numeric_limits<Index>::max())
+      throw nb::value_error("searches on CPU cores take vertices of fewer than 2^31 edges");
 }
 
-template <class Index>
-AnyCsr with_weight(const ConstArray& indptr, const ConstArray& indices, const ConstArray& weights) {
-  const auto type = weights.dtype();
-  if (type == nb::dtype<int32_t>()) return make<Index, int32_t>(indptr, indices, weights);
-  if (type == nb::dtype<int64_t>()) return make<Index, int64_t>(indptr, indices, weights);
-  if (type == nb::dtype<float>()) return make<Index, float>(indptr, indices, weights);
-  if (type == nb::dtype<double>()) return make<Index, double>(indptr, indices, weights);
-  throw nb::type_error("weights: int32, int64, float32 or float64");
+// Returns the targets in 32 bits.
+HugeBlock narrowed(const int64_t* indices, std::size_t m) {
+  HugeBlock copy(m * sizeof(Index));
+  auto* const out = reinterpret_cast<Index*>(copy.data());
+  for (std::size_t e = 0; e < m; ++e) out[e] = static_cast<Index>(indices[e]);
+  return copy;
 }
 
 std::unique_ptr<GraphView> make_view(ConstArray indptr, ConstArray indices, ConstArray weights) {
   if (indptr.size() < 1 || indices.size() != weights.size())
     throw nb::value_error("indptr, indices and weights do not fit together");
-  const auto type = indptr.dtype();
-  if (indices.dtype() != type) throw nb::type_error("indptr and indices must have one dtype");
-  if (type == nb::dtype<int32_t>())
-    return std::make_unique<GraphView>(with_weight<int32_t>(indptr, indices, weights));
-  if (type == nb::dtype<int64_t>())
-    return std::make_unique<GraphView>(with_weight<int64_t>(indptr, indices, weights));
-  throw nb::type_error("indptr and indices: int32 or int64");
+  if (indices.dtype() != indptr.dtype())
+    throw nb::type_error("indptr and indices must have one dtype");
+  const std::size_t n = indptr.size() - 1, m = indices.size();
+  if (n > std::numeric_limits<Index>::max())
+    throw nb::value_error("searches on CPU cores take graphs of fewer than 2^31 vertices");
+  return with_index_type(indptr.dtype(), [&](auto index) {
+    using Given = decltype(index);
+    HugeBlock targets;
+    const auto* from = static_cast<const Index*>(indices.data());
+    if constexpr (!std::is_same_v<Given, Index>) {
+      check_rows(static_cast<const Given*>(indptr.data()), n);
+      targets = narrowed(static_cast<const Given*>(indices.data()), m);
+      from = reinterpret_cast<const Index*>(targets.data());
+    }
+    return with_weight_type(weights.dtype(), [&](auto weight) {
+      Csr<decltype(weight)> csr;
+      csr.n = static_cast<Index>(n);
+      csr.m = static_cast<int64_t>(m);
+      csr.indptr = static_cast<const Given*>(indptr.data());
+      csr.indices = from;
+      csr.weights = static_cast<const decltype(weight)*>(weights.data());
+      return std::make_unique<GraphView>(csr, std::move(targets));
+    });
+  });
 }
 
 }  // namespace
@@ -158,7 +161,8 @@ NEARFAR_BIND(m) {
             view.pack(threads);
           },
           nb::arg("threads") = 1, nb::arg("folder") = "", nb::call_guard<nb::gil_scoped_release>())
-      .def_prop_ro("packed_bytes", &GraphView::packed_bytes);
+      .def_prop_ro("packed_bytes", &GraphView::packed_bytes)
+      .def_prop_ro("copied_bytes", &GraphView::copied_bytes);
 }
 
 }  // namespace nearfar

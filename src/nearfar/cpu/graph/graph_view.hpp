@@ -1,23 +1,62 @@
 // A Graph in C++: typed pointers into NumPy arrays that Python keeps alive.
 //
 // A GraphView is made once per Graph and cached on it. Variants receive it and visit the typed Csr
-// inside, so an algorithm is a template over index and weight type, instantiated for the eight
-// combinations here. Packed edges (target and weight adjacent, read by one load) are built on first
-// use and kept.
+// inside, so an algorithm is a template over the type of the weights, instantiated for the four
+// here. Vertices are numbered in 32 bits, positions of edges in 64. Packed edges (target and weight
+// adjacent, read by one load) are built on first use and kept.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <mutex>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include "cpu/memory/huge_block.hpp"
 
 namespace nearfar {
 
-template <class Index, class Weight>
+using Index = int32_t;  // of a vertex
+
+// The position of each vertex's first edge, and after the last one their number. It takes arrays of
+// either width, as NumPy and SciPy make them: a branch that is always alike costs less than a
+// second instantiation of every search.
+class RowStarts {
+ public:
+  RowStarts() = default;
+  RowStarts(const int32_t* starts) : starts_(starts) {}
+  RowStarts(const int64_t* starts) : starts_(starts), wide_(true) {}
+
+  template <class V>
+  __attribute__((always_inline)) int64_t operator[](V v) const {
+    const auto i = static_cast<std::size_t>(v);
+    return __builtin_expect(wide_, 0) ? static_cast<const int64_t*>(starts_)[i]
+                                      : static_cast<const int32_t*>(starts_)[i];
+  }
+  // Where a vertex's position is stored.
+  template <class V>
+  __attribute__((always_inline)) const void* operator+(V v) const {
+    return static_cast<const char*>(starts_) + (static_cast<std::size_t>(v) << (wide_ ? 3 : 2));
+  }
+  // Number of positions of vertices, from 0 to n, up to `edge`, as std::upper_bound counts them.
+  Index first_above(Index n, int64_t edge) const {
+    if (wide_) {
+      const auto* const from = static_cast<const int64_t*>(starts_);
+      return static_cast<Index>(std::upper_bound(from, from + n + 1, edge) - from);
+    }
+    const auto* const from = static_cast<const int32_t*>(starts_);
+    return static_cast<Index>(std::upper_bound(from, from + n + 1, edge) - from);
+  }
+
+ private:
+  const void* starts_ = nullptr;
+  bool wide_ = false;
+};
+
+template <class Weight>
 struct Edge {
   Index target;
   Weight weight;
@@ -26,23 +65,23 @@ struct Edge {
 
 // An edge as it is stored, without alignment padding before a weight of 64 bits. The sign bit of
 // the target marks a dead end.
-template <class Index, class Weight>
+template <class Weight>
 struct __attribute__((packed, aligned(4))) PackedEdge {
   Index marked;
   Weight weight;
 };
 
-template <class IndexT, class WeightT>
+template <class WeightT>
 struct Csr {
-  using Index = IndexT;
+  using Index = nearfar::Index;
   using Weight = WeightT;
-  using EdgeType = Edge<IndexT, WeightT>;
-  using Stored = PackedEdge<IndexT, WeightT>;
+  using EdgeType = Edge<WeightT>;
+  using Stored = PackedEdge<WeightT>;
   static constexpr bool packed = true;  // the arrays that edge() reads
 
   Index n = 0;
-  Index m = 0;
-  const Index* indptr = nullptr;
+  int64_t m = 0;
+  RowStarts indptr;
   const Index* indices = nullptr;
   const Weight* weights = nullptr;  // never null: an unweighted Graph passes int32 ones
   const Stored* edges = nullptr;    // null until GraphView::pack()
@@ -59,9 +98,9 @@ struct Csr {
 };
 
 // The same rows without packed edges: targets and weights are read from the caller's arrays.
-template <class IndexT, class WeightT>
-struct SplitCsr : Csr<IndexT, WeightT> {
-  using EdgeType = Edge<IndexT, WeightT>;
+template <class WeightT>
+struct SplitCsr : Csr<WeightT> {
+  using EdgeType = Edge<WeightT>;
   static constexpr bool packed = false;
   template <bool kMarked = false>
   __attribute__((always_inline)) EdgeType edge(std::size_t e) const {
@@ -72,9 +111,9 @@ struct SplitCsr : Csr<IndexT, WeightT> {
 
 // Rows whose weights are integers of one or two bytes, searched in int32: long rows take a fraction
 // of the memory, and one instruction compares the weights of 32 edges.
-template <class IndexT, class SmallT>
-struct NarrowCsr : Csr<IndexT, int32_t> {
-  using EdgeType = Edge<IndexT, int32_t>;
+template <class SmallT>
+struct NarrowCsr : Csr<int32_t> {
+  using EdgeType = Edge<int32_t>;
   using Small = SmallT;
   static constexpr bool packed = false;
   static constexpr std::size_t kSpare = 32;  // readable elements after the last
@@ -112,24 +151,15 @@ inline Weight saturating_add(Weight d, Weight w) {
   }
 }
 
-using AnyCsr = std::variant<Csr<int32_t, int32_t>, Csr<int32_t, int64_t>, Csr<int32_t, float>,
-                            Csr<int32_t, double>, Csr<int64_t, int32_t>, Csr<int64_t, int64_t>,
-                            Csr<int64_t, float>, Csr<int64_t, double>>;
+using AnyCsr = std::variant<Csr<int32_t>, Csr<int64_t>, Csr<float>, Csr<double>>;
 
-// Calls X(Index, Weight) for each pair of types that the algorithms are instantiated for.
-#define NEARFAR_FOR_EACH_CSR(X) \
-  X(int32_t, int32_t)           \
-  X(int32_t, int64_t)           \
-  X(int32_t, float)             \
-  X(int32_t, double)            \
-  X(int64_t, int32_t)           \
-  X(int64_t, int64_t)           \
-  X(int64_t, float)             \
-  X(int64_t, double)
+// Calls X(Weight) for each type of weights that the algorithms are instantiated for.
+#define NEARFAR_FOR_EACH_WEIGHT(X) X(int32_t) X(int64_t) X(float) X(double)
 
 class GraphView {
  public:
-  explicit GraphView(AnyCsr csr) : csr_(csr) {}
+  // `targets` holds the indices of `csr` if they were copied.
+  GraphView(AnyCsr csr, HugeBlock targets) : csr_(csr), targets_(std::move(targets)) {}
 
   // Calls f with the typed Csr; its edges may be null.
   template <class F>
@@ -149,11 +179,12 @@ class GraphView {
   // it.
   void pack(int threads);
   std::size_t packed_bytes() const { return packed_.bytes(); }
+  std::size_t copied_bytes() const { return targets_.bytes(); }
 
  private:
   AnyCsr csr_;
   std::once_flag packed_once_;
-  HugeBlock packed_;
+  HugeBlock targets_, packed_;
 };
 
 }  // namespace nearfar

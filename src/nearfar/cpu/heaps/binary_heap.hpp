@@ -12,10 +12,9 @@
 
 namespace nearfar {
 
-template <class IndexT, class WeightT>
+template <class WeightT>
 class BinaryHeap {
  public:
-  using Index = IndexT;
   using Weight = WeightT;
   static constexpr bool indexed = true;
 
@@ -42,7 +41,7 @@ class BinaryHeap {
   }
 
  private:
-  using Packed = PackedKey<Index, Weight>;
+  using Packed = PackedKey<Weight>;
   using Key = typename Packed::Type;
 
   void place(std::size_t slot, Key key) {

@@ -11,10 +11,9 @@
 
 namespace nearfar {
 
-template <class IndexT, class WeightT, int Arity>
+template <class WeightT, int Arity>
 class DaryHeap {
  public:
-  using Index = IndexT;
   using Weight = WeightT;
   static constexpr bool indexed = false;
 
@@ -67,7 +66,7 @@ class DaryHeap {
   }
 
  private:
-  using Packed = PackedKey<Index, Weight>;
+  using Packed = PackedKey<Weight>;
   using Key = typename Packed::Type;
 
   void sift_up(std::size_t hole, Key key) {

@@ -13,10 +13,9 @@
 
 namespace nearfar {
 
-template <class IndexT, class WeightT>
+template <class WeightT>
 class FibonacciHeap {
  public:
-  using Index = IndexT;
   using Weight = WeightT;
   static constexpr bool indexed = true;
 

@@ -12,10 +12,9 @@
 
 namespace nearfar {
 
-template <class IndexT, class WeightT>
+template <class WeightT>
 class PairingHeap {
  public:
-  using Index = IndexT;
   using Weight = WeightT;
   static constexpr bool indexed = true;
 

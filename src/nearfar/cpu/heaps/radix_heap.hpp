@@ -15,10 +15,9 @@
 
 namespace nearfar {
 
-template <class IndexT, class WeightT>
+template <class WeightT>
 class RadixHeap {
  public:
-  using Index = IndexT;
   using Weight = WeightT;
   static constexpr bool indexed = false;
 

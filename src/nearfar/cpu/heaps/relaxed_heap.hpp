@@ -20,10 +20,9 @@
 
 namespace nearfar {
 
-template <class IndexT, class WeightT>
+template <class WeightT>
 class RelaxedHeap {
  public:
-  using Index = IndexT;
   using Weight = WeightT;
   static constexpr bool indexed = true;
 

@@ -53,20 +53,19 @@ __extension__ typedef unsigned __int128 Wide;
 
 // (distance, vertex) in one integer ordered by distance first: one comparison and one move per heap
 // step, and a defined order between equal distances.
-template <class Index, class Weight>
+template <class Weight>
 struct PackedKey {
-  static constexpr bool narrow = sizeof(Index) == 4 && sizeof(Weight) == 4;
+  static constexpr bool narrow = sizeof(Weight) == 4;
   static constexpr int shift = narrow ? 32 : 64;
   using Type = std::conditional_t<narrow, uint64_t, Wide>;
 
-  static NEARFAR_INLINE Type make(Weight d, Index v) {
-    return (static_cast<Type>(ordered_bits(d)) << shift) |
-           static_cast<std::make_unsigned_t<Index>>(v);
+  static NEARFAR_INLINE Type make(Weight d, int32_t v) {
+    return (static_cast<Type>(ordered_bits(d)) << shift) | static_cast<uint32_t>(v);
   }
   static NEARFAR_INLINE Weight distance(Type key) {
     return from_ordered_bits<Weight>(static_cast<BitsOf<Weight>>(key >> shift));
   }
-  static NEARFAR_INLINE Index vertex(Type key) { return static_cast<Index>(key); }
+  static NEARFAR_INLINE int32_t vertex(Type key) { return static_cast<int32_t>(key); }
 };
 
 NEARFAR_INLINE void prefetch(const void* address) {

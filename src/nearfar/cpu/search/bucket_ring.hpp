@@ -18,7 +18,6 @@ namespace nearfar {
 template <class C>
 class BucketRing {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
   struct Entry {
     Index vertex;

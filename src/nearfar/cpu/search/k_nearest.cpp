@@ -25,7 +25,6 @@ using Bound = std::conditional_t<std::is_floating_point_v<Weight>, double, int64
 template <class C>
 bool search(const C& csr, const int64_t* places, std::size_t count, std::size_t k,
             Bound<typename C::Weight> limit, Total<typename C::Weight>* distances, int64_t* found) {
-  using Index = typename C::Index;
   using Sum = Total<typename C::Weight>;
   struct Label {
     Sum distance;

@@ -29,7 +29,6 @@ namespace {
 template <class C>
 class KShortest {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
   static constexpr bool kFloat = std::is_floating_point_v<Weight>;
 
@@ -168,9 +167,9 @@ class KShortest {
         if constexpr (!kFloat) break;
         continue;
       }
-      const Index begin = csr_.indptr[top.v], end = csr_.indptr[top.v + 1];
+      const int64_t begin = csr_.indptr[top.v], end = csr_.indptr[top.v + 1];
       interrupt.poll(static_cast<uint64_t>(end - begin) + 8);
-      for (Index e = begin; e < end; ++e) {
+      for (int64_t e = begin; e < end; ++e) {
         const Index t = csr_.indices[e];
         if (blocked_[t] || t == spur || h_[t] == unreached<Weight>()) continue;
         if constexpr (kFloat)
@@ -229,7 +228,6 @@ Found k_shortest_paths(GraphView& view, const Array& remaining, int64_t source, 
                        std::size_t k, bool every) {
   return view.visit([&](const auto& csr) -> Found {
     using C = std::decay_t<decltype(csr)>;
-    using Index = typename C::Index;
     using Weight = typename C::Weight;
     nb::list out;
     if constexpr (sizeof(Weight) == 4) {

@@ -20,7 +20,7 @@ struct ListRows {
   const C* csr;
 
   struct Row {
-    const typename C::Index* heads;
+    const Index* heads;
     const typename C::Weight* weights;
     std::size_t size;
     auto head(std::size_t k) const { return heads[k]; }

@@ -158,7 +158,7 @@ def device_predecessors(
         for row in by_levels:
             _by_levels(made, device, int(sources[row]), rows[row], found[row])
         seconds += made.timer.stop().seconds
-    wanted = graph.index_dtype
+    wanted = graph.vertex_dtype
     if wanted != found.dtype:
         found = found.astype(wanted)
     if k > 1:

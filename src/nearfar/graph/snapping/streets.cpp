@@ -285,7 +285,6 @@ nb::tuple strong_parts(const GraphView& view) {
   {
     nb::gil_scoped_release release;
     view.visit([&](const auto& csr) {
-      using Index = typename std::decay_t<decltype(csr)>::Index;
       const auto n = static_cast<std::size_t>(csr.n);
       part.assign(n, -1);
       std::vector<Index> low(n, -1), next(n), open, path;
@@ -298,18 +297,19 @@ nb::tuple strong_parts(const GraphView& view) {
           const auto at = static_cast<std::size_t>(v);
           if (low[at] < 0) {
             low[at] = number++;
-            next[at] = csr.indptr[v];
+            next[at] = 0;
             open.push_back(v);
           }
           // `low` of a vertex on the path is its own number until the vertex is left; children pass
           // theirs to the parent when they are left.
-          if (next[at] < csr.indptr[v + 1]) {
-            const Index t = csr.indices[next[at]++];
+          const int64_t row = csr.indptr[v], row_end = csr.indptr[v + 1];
+          if (row + next[at] < row_end) {
+            const Index t = csr.indices[row + next[at]++];
             if (low[static_cast<std::size_t>(t)] < 0) path.push_back(t);
             continue;
           }
           Index least = low[at];
-          for (Index e = csr.indptr[v]; e < csr.indptr[v + 1]; ++e) {
+          for (int64_t e = row; e < row_end; ++e) {
             const auto t = static_cast<std::size_t>(csr.indices[e]);
             if (part[t] < 0) least = std::min(least, low[t]);
           }

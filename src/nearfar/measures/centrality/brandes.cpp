@@ -64,7 +64,7 @@ struct NotFolded {};
 // The edges in the form that the passes read.
 template <class C>
 struct Layout {
-  PaddedRows<typename C::Index> rows;
+  PaddedRows rows;
   EdgeList<C> edges;
   LaneRows lanes;
 };
@@ -72,7 +72,6 @@ struct Layout {
 template <class C, bool kWeighted>
 class Accumulation final : public PolicyOf<C> {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   Accumulation(const Compact<C>& graph, const C& csr, const Layout<C>& layout,
@@ -255,12 +254,11 @@ template <bool kWeighted, class C>
 void add_up(const C& given, bool fold, const Marks& marks,
             const Request<typename C::Weight>& request, double* vertices, double* edges,
             const RowsOf& rows, Failure& failure, int threads, const Progress& progress) {
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
   using Sums = Accumulation<C, kWeighted>;
-  const bool lanes = !kWeighted && request.in_lanes() && sizeof(Index) == sizeof(int32_t);
+  const bool lanes = !kWeighted && request.in_lanes();
   const Compact<C> graph(given, fold, lanes, marks.sources, marks.targets);
-  GraphView view{AnyCsr(graph.csr)};
+  GraphView view(graph.csr, HugeBlock());
   C csr = graph.csr;
   if constexpr (kWeighted)
     view.visit_packed(
@@ -274,7 +272,7 @@ void add_up(const C& given, bool fold, const Marks& marks,
   } else if (graph.for_lanes) {
     layout.lanes = LaneRows(graph);
   } else if (request.plain()) {
-    layout.rows = PaddedRows<Index>(graph);
+    layout.rows = PaddedRows(graph);
   }
   const std::vector<int64_t> starts(graph.starts.begin(), graph.starts.end());
   Report report(progress, starts.size());
@@ -367,6 +365,8 @@ Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::opti
   view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
+    if (csr.m > std::numeric_limits<Index>::max())
+      throw nb::value_error("betweenness takes graphs of fewer than 2^31 edges");
     const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
     double* const on_vertices = checked<double>(vertices, n, "vertices");
     double* const on_edges = edges ? checked<double>(*edges, m, "edges") : nullptr;

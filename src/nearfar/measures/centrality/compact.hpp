@@ -28,11 +28,10 @@
 
 namespace nearfar::measures {
 
-// The rows without their weights, which are compiled once for all types of these.
-template <class IndexT>
+// The rows without their weights, which are compiled once for all types of these. Positions of
+// edges have 32 bits here: a graph has fewer than 2^31 of them.
 class CompactRows {
  public:
-  using Index = IndexT;
   static constexpr Index kNone = -1;
 
   // Numbers of targets: `all` counts a vertex and those folded onto it, `behind` only the latter.
@@ -44,7 +43,7 @@ class CompactRows {
   // have neither parallel edges nor self-loops, and weights must be positive. trees: whether to
   // fold trees, too. lanes: whether the graph is unweighted and eight sources may be searched at
   // once. is_source and is_target: one per vertex.
-  CompactRows(const Csr<Index, int32_t>& given, bool fold, bool trees, bool lanes,
+  CompactRows(const Csr<int32_t>& given, bool fold, bool trees, bool lanes,
               const std::vector<uint8_t>& is_source, const std::vector<uint8_t>& is_target)
       : indptr_(given.indptr), m_(size(given.m)), n_(size(given.n)) {
     const Rows in = transposed({given.indptr, given.indices, nullptr});
@@ -89,6 +88,7 @@ class CompactRows {
   std::vector<double> sources;                // per kept vertex, including those folded onto it
 
   Index n_sinks() const { return n - core; }
+  const Index* first() const { return first_.data(); }  // row starts of the kept edges
 
   // Adds the paths inside folded trees and the sums of the kept vertices.
   void add_up(const std::vector<double>& kept, double* vertices) const {
@@ -97,16 +97,16 @@ class CompactRows {
   }
 
  protected:
-  static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
+  static std::size_t size(int64_t i) { return static_cast<std::size_t>(i); }
 
   struct View {
-    const Index* first;
+    RowStarts first;
     const Index* ends;
     const Index* edges;  // null: in order
   };
   struct Rows {
     std::vector<Index> first, ends, edges;
-    View view() const { return {first.data(), ends.data(), edges.data()}; }
+    View view() const { return {RowStarts(first.data()), ends.data(), edges.data()}; }
     std::size_t degree(std::size_t v) const { return size(first[v + 1] - first[v]); }
   };
 
@@ -121,10 +121,10 @@ class CompactRows {
     for (std::size_t v = 0; v < n_; ++v) made.first[v + 1] += made.first[v];
     std::vector<Index> at(made.first.begin(), made.first.end() - 1);
     for (std::size_t v = 0; v < n_; ++v)
-      for (Index e = rows.first[v]; e < rows.first[v + 1]; ++e) {
+      for (int64_t e = rows.first[v]; e < rows.first[v + 1]; ++e) {
         const std::size_t k = size(at[size(rows.ends[e])]++);
         made.ends[k] = static_cast<Index>(v);
-        made.edges[k] = rows.edges == nullptr ? e : rows.edges[e];
+        made.edges[k] = rows.edges == nullptr ? static_cast<Index>(e) : rows.edges[e];
       }
     return made;
   }
@@ -327,7 +327,7 @@ class CompactRows {
   static constexpr std::size_t kFewestInLanes = 4;  // sources
   static constexpr double kMostValues = 5;          // up to it eight lanes are faster than one
 
-  const Index* const indptr_;  // of the given graph
+  const RowStarts indptr_;  // of the given graph
   const std::size_t m_, n_;
   std::vector<Index> root_;  // the vertex onto which each is folded
   std::vector<Index> label_, component_;
@@ -340,11 +340,10 @@ class CompactRows {
 };
 
 template <class C>
-class Compact : public CompactRows<typename C::Index> {
+class Compact : public CompactRows {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
-  using Base = CompactRows<Index>;
+  using Base = CompactRows;
 
   // fold: whether to fold and to keep sinks apart; rows must have neither parallel edges nor
   // self-loops, and only then need weights be positive. Other parameters are those of CompactRows.
@@ -370,7 +369,7 @@ class Compact : public CompactRows<typename C::Index> {
     for (std::size_t k = 0; k < sink_weights.size(); ++k)
       sink_weights[k] = weights[this->sink_edges_[k]];
     csr.n = this->n;
-    csr.m = static_cast<Index>(this->indices_.size());
+    csr.m = static_cast<int64_t>(this->indices_.size());
     csr.indptr = this->first_.data();
     csr.indices = this->indices_.data();
     csr.weights = weights_.data();
@@ -378,12 +377,12 @@ class Compact : public CompactRows<typename C::Index> {
 
   Weight least = unreached<Weight>(), most = 0;  // weights, folded ones too
   Weight deepest = 0;                            // no folded vertex is farther from its root
-  Csr<Index, Weight> csr;                        // kept edges; rows ascend
+  Csr<Weight> csr;                               // kept edges; rows ascend
   std::vector<Weight> sink_weights;              // of edges into sinks
 
  private:
-  static Csr<Index, int32_t> structure(const C& given) {
-    Csr<Index, int32_t> rows;
+  static Csr<int32_t> structure(const C& given) {
+    Csr<int32_t> rows;
     rows.n = given.n;
     rows.m = given.m;
     rows.indptr = given.indptr;

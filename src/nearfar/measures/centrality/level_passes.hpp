@@ -23,7 +23,6 @@
 namespace nearfar::measures {
 
 // Rows of the edges between core vertices, padded to multiples of four.
-template <class Index>
 struct PaddedRows {
   std::vector<std::size_t> first{0};
   std::vector<Index> targets;
@@ -34,7 +33,7 @@ struct PaddedRows {
     targets.reserve(static_cast<std::size_t>(graph.csr.m) +
                     3 * static_cast<std::size_t>(graph.core));
     for (Index v = 0; v < graph.core; ++v) {
-      targets.insert(targets.end(), graph.csr.indices + graph.csr.indptr[v],
+      targets.insert(targets.end(), graph.csr.indices + graph.first()[v],
                      graph.csr.indices + graph.core_end[static_cast<std::size_t>(v)]);
       while (targets.size() % 4 != 0) targets.push_back(0);
       first.push_back(targets.size());
@@ -45,9 +44,7 @@ struct PaddedRows {
 template <class C>
 class LevelPasses {
  public:
-  using Index = typename C::Index;
-
-  LevelPasses(const Compact<C>& graph, const PaddedRows<Index>& rows)
+  LevelPasses(const Compact<C>& graph, const PaddedRows& rows)
       : graph_(graph),
         rows_(rows),
         core_(graph.core),
@@ -180,7 +177,7 @@ class LevelPasses {
   }
 
   const Compact<C>& graph_;
-  const PaddedRows<Index>& rows_;
+  const PaddedRows& rows_;
   const Index core_;
   std::size_t count_ = 0;  // vertices reached
   double most_ = 1;

@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "cpu/search/arithmetic.hpp"
 
@@ -26,10 +25,8 @@ NEARFAR_INLINE double masked(double x, int64_t mask) {
 }
 
 // t where the mask is all ones, else 0.
-template <class Index>
-NEARFAR_INLINE std::size_t picked(Index t, Index mask) {
-  using Bits = std::make_unsigned_t<Index>;
-  return static_cast<Bits>(t) & static_cast<Bits>(opaque(mask));
+NEARFAR_INLINE std::size_t picked(int32_t t, int32_t mask) {
+  return static_cast<uint32_t>(t) & static_cast<uint32_t>(opaque(mask));
 }
 
 }  // namespace nearfar::measures

@@ -27,16 +27,15 @@ namespace nearfar::measures {
 // The edges between core vertices.
 template <class C>
 struct EdgeList {
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
-  using Columns = EdgeColumns<Index, Weight>;
+  using Columns = EdgeColumns<Weight>;
   std::vector<Index> tails, heads;
   std::vector<Weight> weights;
 
   EdgeList() = default;
   explicit EdgeList(const Compact<C>& graph) {
     for (Index v = 1; v < graph.core; ++v)
-      for (Index e = graph.csr.indptr[v]; e < graph.core_end[static_cast<std::size_t>(v)]; ++e) {
+      for (Index e = graph.first()[v]; e < graph.core_end[static_cast<std::size_t>(v)]; ++e) {
         tails.push_back(v);
         heads.push_back(graph.csr.indices[e]);
         weights.push_back(graph.csr.weights[e]);
@@ -60,7 +59,6 @@ enum class Passed {
 template <class C>
 class TightPasses {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   TightPasses(const Compact<C>& graph, const EdgeList<C>& edges)
@@ -112,7 +110,7 @@ class TightPasses {
 
  private:
   static constexpr Index kNone = -1;
-  static constexpr std::size_t kAtOnce = EdgeColumns<Index, Weight>::kAtOnce;
+  static constexpr std::size_t kAtOnce = EdgeColumns<Weight>::kAtOnce;
   static std::size_t size(Index i) { return static_cast<std::size_t>(i); }
   static NEARFAR_INLINE bool is_tight(Weight d, Weight w, Weight there) {
     return candidate(d, w) == static_cast<SumOf<Weight>>(there);
@@ -145,8 +143,7 @@ class TightPasses {
   // Finds all tight edges, ordered by tail.
   void find_tight(const Weight* distance) {
     Index *const from = from_.get(), *const to = to_.get();
-    const std::size_t count =
-        NEARFAR_PICK_ISA(tight_edges<Index, Weight>)(edges_, distance, from, to);
+    const std::size_t count = NEARFAR_PICK_ISA(tight_edges<Weight>)(edges_, distance, from, to);
     from[count] = kNone;
     n_tight_ = count;
     Vertex* const vertex = vertex_.get();
@@ -204,7 +201,7 @@ class TightPasses {
   }
 
   const Compact<C>& graph_;
-  const EdgeColumns<Index, Weight> edges_;
+  const EdgeColumns<Weight> edges_;
   const Index core_;
   std::size_t n_tight_ = 0;
   double most_ = 1;

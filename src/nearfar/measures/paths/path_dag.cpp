@@ -5,8 +5,8 @@
 
 namespace nearfar::measures {
 
-#define NEARFAR_PATH_DAG(I, W) template class PathDag<Csr<I, W>>;
-NEARFAR_FOR_EACH_CSR(NEARFAR_PATH_DAG)
+#define NEARFAR_PATH_DAG(W) template class PathDag<Csr<W>>;
+NEARFAR_FOR_EACH_WEIGHT(NEARFAR_PATH_DAG)
 #undef NEARFAR_PATH_DAG
 
 namespace {
@@ -26,8 +26,7 @@ Fields path_dag(GraphView& view, int64_t source, const Array& distances, double 
     nb::gil_scoped_release release;
     Interrupt interrupt;
     PathDag<C> dag(csr, true);
-    dag.build(static_cast<typename C::Index>(source), row, unreached<Weight>(), nullptr, tolerance,
-              interrupt);
+    dag.build(static_cast<Index>(source), row, unreached<Weight>(), nullptr, tolerance, interrupt);
     cycle = dag.cycle();
     if (!cycle.empty()) return;
     for (std::size_t i = 0; i < dag.reached(); ++i) {

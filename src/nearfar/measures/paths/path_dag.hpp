@@ -31,7 +31,6 @@ namespace nearfar::measures {
 template <class C>
 class PathDag {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
   static constexpr Index kUnseen = std::numeric_limits<Index>::max();
 
@@ -42,7 +41,7 @@ class PathDag {
         place_(new Index[size(csr.n)]),
         first_(new std::size_t[size(csr.n) + 1]),
         next_(new Index[size(csr.m) + 1]),
-        edge_(edges ? new Index[size(csr.m) + 1] : nullptr),
+        edge_(edges ? new int64_t[size(csr.m) + 1] : nullptr),
         paths_(new double[size(csr.n) + 1]()) {
     std::fill_n(place_.get(), size(csr.n), kUnseen);
   }
@@ -53,7 +52,7 @@ class PathDag {
   std::size_t begin(std::size_t place) const { return first_[place]; }
   std::size_t end(std::size_t place) const { return first_[place + 1]; }
   std::size_t next(std::size_t i) const { return size(next_[i]); }
-  Index edge(std::size_t i) const { return edge_[i]; }
+  int64_t edge(std::size_t i) const { return edge_[i]; }
   // Number of shortest paths; undefined if too_many().
   const double* paths() const { return paths_.get(); }
   bool too_many() const { return too_many_; }
@@ -80,7 +79,7 @@ class PathDag {
   }
 
  private:
-  static std::size_t size(Index n) { return static_cast<std::size_t>(n); }
+  static std::size_t size(int64_t n) { return static_cast<std::size_t>(n); }
 
   // All stores of the loop are unconditional and counters advance by 0 or 1, because most branches
   // would be mispredicted. A place that is not behind the current level is on the next one.
@@ -89,7 +88,7 @@ class PathDag {
     Index* const order = order_.get();
     Index* const place = place_.get();
     Index* const next = next_.get();
-    Index* const edge = edge_.get();
+    int64_t* const edge = edge_.get();
     double* const paths = paths_.get();
     order[0] = source;
     place[source] = 0;
@@ -120,7 +119,7 @@ class PathDag {
         order[tail] = t;
         tail += fresh;
         next[k] = at;
-        if constexpr (kEdges) edge[k] = static_cast<Index>(e);
+        if constexpr (kEdges) edge[k] = static_cast<int64_t>(e);
         k += ahead;
         paths[at] += ahead ? mine : 0.0;
       }
@@ -250,7 +249,7 @@ class PathDag {
         const std::size_t at = size(place_[t]);
         against |= at <= i;
         next_[k] = static_cast<Index>(at);
-        if constexpr (kEdges) edge_[k] = static_cast<Index>(e);
+        if constexpr (kEdges) edge_[k] = static_cast<int64_t>(e);
         ++k;
         paths[at] += mine;
       }
@@ -334,7 +333,7 @@ class PathDag {
   std::unique_ptr<Index[]> place_;        // of each vertex
   std::unique_ptr<std::size_t[]> first_;  // the successors of a place begin here in next_
   std::unique_ptr<Index[]> next_;
-  std::unique_ptr<Index[]> edge_;
+  std::unique_ptr<int64_t[]> edge_;
   std::unique_ptr<double[]> paths_;  // zeros between searches
   std::unique_ptr<Key[]> keys_, other_;
   bool too_many_ = false;
@@ -365,8 +364,8 @@ void PathDag<C>::build(Index source, const Weight* distance, Weight limit,
   if (cycle_.empty()) tight(distance, limit, tolerance, interrupt);
 }
 
-#define NEARFAR_PATH_DAG(I, W) extern template class PathDag<Csr<I, W>>;
-NEARFAR_FOR_EACH_CSR(NEARFAR_PATH_DAG)
+#define NEARFAR_PATH_DAG(W) extern template class PathDag<Csr<W>>;
+NEARFAR_FOR_EACH_WEIGHT(NEARFAR_PATH_DAG)
 #undef NEARFAR_PATH_DAG
 
 // Path counts that may exceed a double.

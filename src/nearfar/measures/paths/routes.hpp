@@ -26,7 +26,6 @@ struct Entering {
 template <class C>
 class Routes {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   Routes(const C& csr, const Entering& entering)

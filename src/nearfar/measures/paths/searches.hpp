@@ -68,7 +68,7 @@ class BlockPolicy {
 
 // Adds the callback after the search from source number i; `touched` lists the vertices that a
 // limited search reached.
-template <class Index, class Weight>
+template <class Weight>
 class SearchPolicy : public BlockPolicy {
  public:
   virtual void search(int64_t i, Index source, const Weight* distances,
@@ -76,7 +76,7 @@ class SearchPolicy : public BlockPolicy {
 };
 
 template <class C>
-using PolicyOf = SearchPolicy<typename C::Index, typename C::Weight>;
+using PolicyOf = SearchPolicy<typename C::Weight>;
 
 // Hands out source numbers block by block; `shift` is the number of the counter's first block.
 class SourceQueue {
@@ -113,7 +113,6 @@ class SourceQueue {
 template <class C>
 class WeightedSearches {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   WeightedSearches(const C& csr, const Sources& sources, Weight limit, BatchCounter& counter,

@@ -57,24 +57,21 @@ NEARFAR_INLINE auto tight(const int32_t* tails, const int32_t* heads, const Weig
 
 }  // namespace
 
-template <class Index, class Weight>
-std::size_t tight_edges(const measures::EdgeColumns<Index, Weight>& edges, const Weight* distance,
-                        Index* from, Index* to) {
+template <class Weight>
+std::size_t tight_edges(const measures::EdgeColumns<Weight>& edges, const Weight* distance,
+                        int32_t* from, int32_t* to) {
   const auto& [n, tails, heads, weights] = edges;
   std::size_t count = 0;
 #if defined(__AVX512VL__) && defined(__AVX512DQ__)
-  if constexpr (sizeof(Index) == 4) {
-    for (std::size_t e = 0; e < n; e += 64 / sizeof(Weight)) {
-      const auto mask = tight(tails + e, heads + e, weights + e, distance);
-      Lanes<sizeof(Weight)>::write(mask, tails + e, from + count);
-      Lanes<sizeof(Weight)>::write(mask, heads + e, to + count);
-      count += static_cast<std::size_t>(__builtin_popcount(mask));
-    }
-    return count;
+  for (std::size_t e = 0; e < n; e += 64 / sizeof(Weight)) {
+    const auto mask = tight(tails + e, heads + e, weights + e, distance);
+    Lanes<sizeof(Weight)>::write(mask, tails + e, from + count);
+    Lanes<sizeof(Weight)>::write(mask, heads + e, to + count);
+    count += static_cast<std::size_t>(__builtin_popcount(mask));
   }
-#endif
+#else
   for (std::size_t e = 0; e < n; ++e) {
-    const Index u = tails[e], t = heads[e];
+    const int32_t u = tails[e], t = heads[e];
     const Weight here = distance[u];
     from[count] = u;
     to[count] = t;
@@ -82,12 +79,13 @@ std::size_t tight_edges(const measures::EdgeColumns<Index, Weight>& edges, const
         int{here != unreached<Weight>()} &
         int{candidate(here, weights[e]) == static_cast<SumOf<Weight>>(distance[t])});
   }
+#endif
   return count;
 }
 
-#define NEARFAR_TIGHT_EDGES(Index, Weight)                                                     \
-  template std::size_t tight_edges(const measures::EdgeColumns<Index, Weight>&, const Weight*, \
-                                   Index*, Index*);
-NEARFAR_FOR_EACH_CSR(NEARFAR_TIGHT_EDGES)
+#define NEARFAR_TIGHT_EDGES(Weight)                                                               \
+  template std::size_t tight_edges(const measures::EdgeColumns<Weight>&, const Weight*, int32_t*, \
+                                   int32_t*);
+NEARFAR_FOR_EACH_WEIGHT(NEARFAR_TIGHT_EDGES)
 
 }  // namespace nearfar::NEARFAR_ISA

@@ -23,7 +23,6 @@ struct Demand {
 template <class C, class Number>
 class Loading final : public PolicyOf<C> {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   Loading(const C& csr, const Entering& entering, const Demand<Number>& demand,
@@ -95,7 +94,6 @@ struct Quantities {
 template <class C, class Number>
 class Skimming final : public PolicyOf<C> {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   Skimming(const C& csr, const Entering& entering, const Quantities<Number>& quantities,
@@ -158,8 +156,7 @@ void search_all(const C& csr, const Sources& sources, const int64_t* targets, st
           const auto policy = make(interrupt);
           SourceQueue queue(sources, counter, *policy, shift);
           for (int64_t i; (i = queue.next()) >= 0;)
-            policy->search(i, static_cast<typename C::Index>(sources.vertices[i]), row_of(i),
-                           nullptr);
+            policy->search(i, static_cast<Index>(sources.vertices[i]), row_of(i), nullptr);
         });
     return;
   }

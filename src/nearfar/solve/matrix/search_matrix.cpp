@@ -25,7 +25,7 @@ template <class Small>
 std::optional<SearchStats> solve_narrow(const BareCsr& bare, int32_t source, double* distances,
                                         double limit, EdgeFacts& facts, int threads,
                                         Interrupt& interrupt) {
-  using C = NarrowCsr<int32_t, Small>;
+  using C = NarrowCsr<Small>;
   constexpr int32_t kFar = unreached<int32_t>();
   const auto n = static_cast<std::size_t>(bare.n), m = static_cast<std::size_t>(bare.m);
   // No sum may saturate.

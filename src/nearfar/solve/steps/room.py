@@ -56,7 +56,7 @@ def sink_of(
     stay = run.plan.on_device and (run.graph.on_device or runtime.is_device_array(out))
     own = out is None and reduction is None  # the run allocates the matrix
     if own and stay:
-        extra = run.graph.index_dtype.itemsize if predecessors else 0
+        extra = run.graph.vertex_dtype.itemsize if predecessors else 0
         runtime.require_memory(_matrix_bytes(run, extra), _LESS)
     held = _matrix_bytes(run, 8 if predecessors else 0) if own and not stay else 0
     kept, less = (0, "") if reduction is None else _result_memory(run, reduction)

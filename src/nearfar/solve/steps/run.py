@@ -238,7 +238,7 @@ class Run:
             solved = graph if matrix.dtype == narrow else graph.astype(matrix.dtype)
             return self._pass(solved, rows, matrix)
         # Float sums are tight only in the dtype of their computation.
-        found = xp.empty(matrix.shape, dtype=graph.index_dtype)
+        found = xp.empty(matrix.shape, dtype=graph.vertex_dtype)
         wide = np.zeros(len(rows), dtype=bool)
         wide[self._wide_rows] = True
         for some, solved in ((~wide, graph), (wide, widest(graph))):

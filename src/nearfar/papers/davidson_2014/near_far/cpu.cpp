@@ -46,22 +46,21 @@ Fields sweep(const GraphView& view, int64_t source, Array distances, double delt
              std::optional<double> limit, bool full) {
   SweepCounts counts = view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
-    using I = typename C::Index;
     using W = typename C::Weight;
     const auto n = static_cast<std::size_t>(csr.n);
     W* const out = checked<W>(distances, n, "distances");
     if (source < 0 || static_cast<std::size_t>(source) >= n)
       throw nb::index_error("source is not a vertex");
     const W top = limit_as<W>(limit), width = delta_as<W>(delta);
-    const auto from = static_cast<I>(source);
+    const auto from = static_cast<Index>(source);
     nb::gil_scoped_release release;
     Interrupt interrupt;
     auto run = [&](auto organised) {
       return sweep_sequentially(csr, from, out, top, full, std::move(organised), interrupt);
     };
-    if (policy == 0) return run(SweepPolicy<I, W>(n));
-    if (policy == 1) return run(NearFarPolicy<I, W>(n, width));
-    return run(BucketPolicy<I, W>(n, width, policy));
+    if (policy == 0) return run(SweepPolicy<W>(n));
+    if (policy == 1) return run(NearFarPolicy<W>(n, width));
+    return run(BucketPolicy<W>(n, width, policy));
   });
   return as_dict(std::move(counts), full);
 }

@@ -33,25 +33,24 @@ struct SweepCounts {
 };
 
 // A set of vertices in order of arrival, each at most once until it is taken.
-template <class I>
 class VertexQueue {
  public:
   explicit VertexQueue(std::size_t n) : inside_(n, 0) {}
-  void add(I v) {
+  void add(Index v) {
     if (inside_[static_cast<std::size_t>(v)]) return;
     inside_[static_cast<std::size_t>(v)] = 1;
     queue_.push_back(v);
   }
   // Moves everything to `out`, which is emptied first.
-  void take(std::vector<I>& out) {
+  void take(std::vector<Index>& out) {
     out.swap(queue_);
     queue_.clear();
-    for (const I v : out) inside_[static_cast<std::size_t>(v)] = 0;
+    for (const Index v : out) inside_[static_cast<std::size_t>(v)] = 0;
   }
   // Keeps the entries for which `keep` returns true, in their order.
   template <class Keep>
   void filter(Keep&& keep) {
-    std::erase_if(queue_, [&](I v) {
+    std::erase_if(queue_, [&](Index v) {
       if (keep(v)) return false;
       inside_[static_cast<std::size_t>(v)] = 0;
       return true;
@@ -60,7 +59,7 @@ class VertexQueue {
   std::size_t size() const { return queue_.size(); }
 
  private:
-  std::vector<I> queue_;
+  std::vector<Index> queue_;
   std::vector<uint8_t> inside_;
 };
 
@@ -77,12 +76,12 @@ W step_past(W from, W delta) {
 }
 
 // Workfront Sweep: every updated vertex is in the next frontier.
-template <class I, class W>
+template <class W>
 class SweepPolicy {
  public:
   explicit SweepPolicy(std::size_t n) : next_(n) {}
-  void updated(I t, W) { next_.add(t); }
-  bool organise(const W*, std::vector<I>& frontier) {
+  void updated(Index t, W) { next_.add(t); }
+  bool organise(const W*, std::vector<Index>& frontier) {
     next_.take(frontier);
     return !frontier.empty();
   }
@@ -91,16 +90,16 @@ class SweepPolicy {
   uint64_t splits() const { return 0; }
 
  private:
-  VertexQueue<I> next_;
+  VertexQueue next_;
 };
 
 // Near-Far: updated vertices below the threshold are next; the others wait in the far pile.
-template <class I, class W>
+template <class W>
 class NearFarPolicy {
  public:
   NearFarPolicy(std::size_t n, W delta) : near_(n), far_(n), delta_(delta), threshold_(delta) {}
-  void updated(I t, W d) { (d < threshold_ ? near_ : far_).add(t); }
-  bool organise(const W* distance, std::vector<I>& frontier) {
+  void updated(Index t, W d) { (d < threshold_ ? near_ : far_).add(t); }
+  bool organise(const W* distance, std::vector<Index>& frontier) {
     while (near_.size() == 0 && far_.size() != 0) split(distance);
     near_.take(frontier);
     return !frontier.empty();
@@ -114,7 +113,7 @@ class NearFarPolicy {
   void split(const W* distance) {
     const W floor = threshold_;
     W least = unreached<W>();
-    far_.filter([&](I v) {
+    far_.filter([&](Index v) {
       if (distance[v] < floor) return false;
       least = std::min(least, distance[v]);
       return true;
@@ -122,7 +121,7 @@ class NearFarPolicy {
     if (far_.size() == 0) return;
     threshold_ = step_past(floor, delta_);
     if (!(least < threshold_)) threshold_ = step_past(least, delta_);
-    far_.filter([&](I v) {
+    far_.filter([&](Index v) {
       if (!(distance[v] < threshold_)) return true;
       near_.add(v);
       return false;
@@ -130,28 +129,28 @@ class NearFarPolicy {
     ++splits_;
   }
 
-  VertexQueue<I> near_, far_;
+  VertexQueue near_, far_;
   W delta_, threshold_;
   uint64_t splits_ = 0;
 };
 
 // Bucketing: the lowest of a few buckets is next; the far pile follows the last one.
-template <class I, class W>
+template <class W>
 class BucketPolicy {
  public:
   BucketPolicy(std::size_t n, W delta, int buckets)
       : buckets_(static_cast<std::size_t>(buckets)), far_(n), next_(n), delta_(delta) {}
-  void updated(I t, W d) {
+  void updated(Index t, W d) {
     const std::size_t bucket = bucket_of(d);
     if (bucket == buckets_.size())
       far_.add(t);
     else
       buckets_[bucket].push_back(t);
   }
-  bool organise(const W* distance, std::vector<I>& frontier) {
+  bool organise(const W* distance, std::vector<Index>& frontier) {
     while (true) {
       for (std::size_t b = 0; b < buckets_.size(); ++b) {
-        for (const I v : buckets_[b])
+        for (const Index v : buckets_[b])
           if (bucket_of(distance[v]) == b) next_.add(v);  // else it is no longer in the bucket
         buckets_[b].clear();
         if (next_.size()) {
@@ -180,14 +179,14 @@ class BucketPolicy {
   // Distributes the far pile over the buckets, which start at its least distance.
   bool refill(const W* distance) {
     W least = unreached<W>();
-    far_.filter([&](I v) {
+    far_.filter([&](Index v) {
       if (bucket_of(distance[v]) < buckets_.size()) return false;  // settled meanwhile
       least = std::min(least, distance[v]);
       return true;
     });
     if (far_.size() == 0) return false;
     base_ = least;
-    far_.filter([&](I v) {
+    far_.filter([&](Index v) {
       const std::size_t bucket = bucket_of(distance[v]);
       if (bucket == buckets_.size()) return true;
       buckets_[bucket].push_back(v);
@@ -197,18 +196,17 @@ class BucketPolicy {
     return true;
   }
 
-  std::vector<std::vector<I>> buckets_;
-  VertexQueue<I> far_, next_;
+  std::vector<std::vector<Index>> buckets_;
+  VertexQueue far_, next_;
   W delta_, base_ = 0;
   uint64_t splits_ = 0;
 };
 
 // Writes all n distances. `limit` is inclusive: greater distances are not kept.
 template <class C, class Policy>
-SweepCounts sweep_sequentially(const C& csr, typename C::Index source, typename C::Weight* distance,
+SweepCounts sweep_sequentially(const C& csr, Index source, typename C::Weight* distance,
                                typename C::Weight limit, bool full, Policy policy,
                                Interrupt& interrupt) {
-  using I = typename C::Index;
   using W = typename C::Weight;
   const auto n = static_cast<std::size_t>(csr.n);
   SweepCounts counts;
@@ -217,16 +215,16 @@ SweepCounts sweep_sequentially(const C& csr, typename C::Index source, typename 
   std::fill_n(distance, n, unreached<W>());
   distance[source] = 0;
   if (full) last_label[static_cast<std::size_t>(source)] = 0;
-  std::vector<I> frontier{source};
+  std::vector<Index> frontier{source};
   auto before = std::chrono::steady_clock::now();
   do {
     uint64_t edges = 0;
     int64_t labelled = 0;
-    for (const I v : frontier) {
+    for (const Index v : frontier) {
       const W d = distance[v];
-      const I end = csr.indptr[v + 1];
-      for (I e = csr.indptr[v]; e < end; ++e) {
-        const I t = csr.indices[e];
+      const int64_t end = csr.indptr[v + 1];
+      for (int64_t e = csr.indptr[v]; e < end; ++e) {
+        const Index t = csr.indices[e];
         const W candidate = saturating_add(d, csr.weights[e]);
         if (!(candidate < distance[t]) || candidate > limit) continue;
         if (full) {

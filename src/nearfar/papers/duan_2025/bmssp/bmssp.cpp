@@ -43,7 +43,6 @@ Parameters parameters(std::size_t n, int k, int t) {
 template <class C>
 class Search {
  public:
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
 
   Search(const C& csr, Weight* distance, Weight limit, Parameters parameters, Interrupt& interrupt)
@@ -264,7 +263,6 @@ class Search {
 // edges with one vertex per incoming or outgoing edge. place[v] is the first vertex of v's cycle.
 template <class C>
 struct ConstantDegree {
-  using Index = typename C::Index;
   using Weight = typename C::Weight;
   std::vector<Index> place, indptr, indices;
   std::vector<Weight> weights;
@@ -273,9 +271,10 @@ struct ConstantDegree {
   explicit ConstantDegree(const C& given) : csr(given) {
     const auto n = static_cast<std::size_t>(given.n), m = static_cast<std::size_t>(given.m);
     if (2 * m + n > static_cast<std::size_t>(std::numeric_limits<Index>::max()) / 2)
-      throw std::length_error("the graph of constant degree needs 64-bit indices");
+      throw std::length_error("the graph of constant degree needs vertices of 64 bits");
     place.assign(n + 1, 0);
-    for (std::size_t v = 0; v < n; ++v) place[v + 1] += given.indptr[v + 1] - given.indptr[v];
+    for (std::size_t v = 0; v < n; ++v)
+      place[v + 1] += static_cast<Index>(given.indptr[v + 1] - given.indptr[v]);
     for (std::size_t e = 0; e < m; ++e) ++place[static_cast<std::size_t>(given.indices[e]) + 1];
     for (std::size_t v = 0; v < n; ++v) place[v + 1] = place[v] + std::max<Index>(place[v + 1], 1);
     const auto total = static_cast<std::size_t>(place[n]);
@@ -303,7 +302,7 @@ struct ConstantDegree {
         indptr.push_back(static_cast<Index>(indices.size()));
       }
     csr.n = static_cast<Index>(total);
-    csr.m = static_cast<Index>(indices.size());
+    csr.m = static_cast<int64_t>(indices.size());
     csr.indptr = indptr.data();
     csr.indices = indices.data();
     csr.weights = weights.data();
@@ -312,12 +311,10 @@ struct ConstantDegree {
 };
 
 template <class C>
-Counts search(const C& csr, typename C::Index source, typename C::Weight* distances,
+Counts search(const C& csr, Index source, typename C::Weight* distances,
               StopRule<typename C::Weight> stop, int k, int t, bool constant_degree,
               Interrupt& interrupt) {
-  if constexpr (sizeof(typename C::Index) > 4) {
-    throw nb::type_error("bmssp needs 32-bit vertex indices");
-  } else if (constant_degree) {
+  if (constant_degree) {
     const ConstantDegree<C> wide(csr);
     std::vector<typename C::Weight> found(static_cast<std::size_t>(wide.csr.n));
     const Parameters chosen = parameters(found.size(), k, t);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from nearfar.registry import Answer, variant
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
-    from nearfar.registry import Request, Workspace
+    from nearfar.registry import Workspace
 
 __all__ = ["BmsspOptions", "bmssp"]
 
@@ -45,17 +45,10 @@ class BmsspOptions:
                 raise OptionError(f"{name} is {value}: give 1 to {most:,}, or None")
 
 
-def _fits(graph: Graph, request: Request) -> Literal[True] | str:
-    if graph.indptr.dtype != np.int32:
-        return "bmssp needs 32-bit vertex indices"
-    return True
-
-
 @variant(
     "bmssp",
     device="cpu",
     options=BmsspOptions,
-    requires=_fits,
     summary="recursion over bounded sets of sources, which sorts less than a heap",
     paper="duan-2025",
     section="3, Algorithms 1 to 3",

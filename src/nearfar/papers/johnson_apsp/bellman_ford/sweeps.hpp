@@ -32,9 +32,8 @@ class CycleWatch {
 };
 
 template <class Graph, class Poll>
-void textbook(const Graph& graph, typename Graph::Index source, typename Graph::Weight* distance,
-              std::vector<Arrival<typename Graph::Index>>& arrival, Outcome& outcome, Poll&& poll) {
-  using Index = typename Graph::Index;
+void textbook(const Graph& graph, Index source, typename Graph::Weight* distance,
+              std::vector<Arrival>& arrival, Outcome& outcome, Poll&& poll) {
   using Weight = typename Graph::Weight;
   std::fill(distance, distance + graph.n, unreached<Weight>());
   distance[source] = 0;
@@ -44,12 +43,12 @@ void textbook(const Graph& graph, typename Graph::Index source, typename Graph::
     for (Index v = 0; v < graph.n; ++v) {
       if (distance[v] == unreached<Weight>()) continue;
       poll(static_cast<uint64_t>(graph.indptr[v + 1] - graph.indptr[v]) + 1);
-      for (Index i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
+      for (int64_t i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
         const Index t = graph.indices[i];
         const Weight sum = candidate(distance[v], graph.weights[i], outcome.saturated);
         if (sum < distance[t]) {
           distance[t] = sum;
-          arrival[t] = {v, i};
+          arrival[t] = {v, static_cast<Index>(i - graph.indptr[v])};
           changed = true;
         }
       }
@@ -61,9 +60,8 @@ void textbook(const Graph& graph, typename Graph::Index source, typename Graph::
 }
 
 template <class Graph, class Poll>
-void queue(const Graph& graph, typename Graph::Index source, typename Graph::Weight* distance,
-           std::vector<Arrival<typename Graph::Index>>& arrival, Outcome& outcome, Poll&& poll) {
-  using Index = typename Graph::Index;
+void queue(const Graph& graph, Index source, typename Graph::Weight* distance,
+           std::vector<Arrival>& arrival, Outcome& outcome, Poll&& poll) {
   using Weight = typename Graph::Weight;
   std::fill(distance, distance + graph.n, unreached<Weight>());
   distance[source] = 0;
@@ -75,15 +73,15 @@ void queue(const Graph& graph, typename Graph::Index source, typename Graph::Wei
     for (Index v : active) {
       waiting[v] = 0;
       const Weight d = distance[v];
-      const Index end = graph.indptr[v + 1];
+      const int64_t end = graph.indptr[v + 1];
       edges += end - graph.indptr[v];
       poll(static_cast<uint64_t>(end - graph.indptr[v]) + 1);
-      for (Index i = graph.indptr[v]; i < end; ++i) {
+      for (int64_t i = graph.indptr[v]; i < end; ++i) {
         const Index t = graph.indices[i];
         const Weight sum = candidate(d, graph.weights[i], outcome.saturated);
         if (sum < distance[t]) {
           distance[t] = sum;
-          arrival[t] = {v, i};
+          arrival[t] = {v, static_cast<Index>(i - graph.indptr[v])};
           if (!waiting[t]) {
             waiting[t] = 1;
             next.push_back(t);
@@ -109,14 +107,13 @@ void queue(const Graph& graph, typename Graph::Index source, typename Graph::Wei
 // Edges from the source are processed when the run starts. Degrees do not count self-loops.
 template <class GraphT>
 struct EdgeClasses {
-  using Index = typename GraphT::Index;
   using Weight = typename GraphT::Weight;
   struct Row {
-    Index begin, once, sink, end;
+    int64_t begin, once, sink, end;
   };
   std::vector<Row> rows;
   std::vector<Index> targets;
-  std::vector<Index> edges;  // position in the graph's arrays
+  std::vector<Index> places;  // in the graph's rows
   std::vector<Weight> weights;
   std::vector<Index> negative_loops;  // vertices with a negative self-loop
 
@@ -125,7 +122,7 @@ struct EdgeClasses {
     std::vector<Index> into(graph.n, 0), out(graph.n, 0);
     for (Index v = 0; v < graph.n; ++v) {
       poll(static_cast<uint64_t>(graph.indptr[v + 1] - graph.indptr[v]) + 1);
-      for (Index i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
+      for (int64_t i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
         const Index t = graph.indices[i];
         if (t == v) {
           if (graph.weights[i] < 0) negative_loops.push_back(v);
@@ -136,21 +133,21 @@ struct EdgeClasses {
       }
     }
     targets.reserve(graph.m);
-    edges.reserve(graph.m);
+    places.reserve(graph.m);
     weights.reserve(graph.m);
     for (Index v = 0; v < graph.n; ++v) {
       auto copy = [&](int wanted) {
-        for (Index i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
+        for (int64_t i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
           const Index t = graph.indices[i];
           const int kind = out[t] == 0 ? 2 : into[t] == 1 ? 0 : 1;
           if (t == v || kind != wanted) continue;
           targets.push_back(t);
-          edges.push_back(i);
+          places.push_back(static_cast<Index>(i - graph.indptr[v]));
           weights.push_back(graph.weights[i]);
         }
-        return static_cast<Index>(targets.size());
+        return static_cast<int64_t>(targets.size());
       };
-      rows[v].begin = static_cast<Index>(targets.size());
+      rows[v].begin = static_cast<int64_t>(targets.size());
       rows[v].once = copy(0);
       rows[v].sink = copy(1);
       rows[v].end = copy(2);
@@ -160,28 +157,26 @@ struct EdgeClasses {
 };
 
 template <class Graph, class Poll>
-void edge_classes(const Graph& graph, const EdgeClasses<Graph>& classes,
-                  typename Graph::Index source, typename Graph::Weight* distance,
-                  std::vector<Arrival<typename Graph::Index>>& arrival, Outcome& outcome,
+void edge_classes(const Graph& graph, const EdgeClasses<Graph>& classes, Index source,
+                  typename Graph::Weight* distance, std::vector<Arrival>& arrival, Outcome& outcome,
                   Poll&& poll) {
-  using Index = typename Graph::Index;
   using Weight = typename Graph::Weight;
   std::fill(distance, distance + graph.n, unreached<Weight>());
   distance[source] = 0;
   std::vector<char> waiting(graph.n, 0);
   std::vector<Index> active, next, reached{source};
-  auto relax = [&](Index v, Weight d, Index i) {
+  auto relax = [&](Index v, Weight d, int64_t i) {
     const Index t = classes.targets[i];
     const Weight sum = candidate(d, classes.weights[i], outcome.saturated);
     if (!(sum < distance[t])) return Index{-1};
     if (arrival[t].vertex < 0 && t != source) reached.push_back(t);
     distance[t] = sum;
-    arrival[t] = {v, classes.edges[i]};
+    arrival[t] = {v, classes.places[i]};
     return t;
   };
   // Source class: the first improvement of every target of the source, before any queue is read.
   const auto first = classes.rows[source];
-  for (Index i = first.begin; i < first.sink; ++i) {
+  for (int64_t i = first.begin; i < first.sink; ++i) {
     const Index t = relax(source, 0, i);
     if (t >= 0 && !waiting[t]) {
       waiting[t] = 1;
@@ -198,11 +193,11 @@ void edge_classes(const Graph& graph, const EdgeClasses<Graph>& classes,
       const auto row = classes.rows[v];
       edges += row.sink - row.begin;
       poll(static_cast<uint64_t>(row.sink - row.begin) + 1);
-      for (Index i = row.begin; i < row.once; ++i) {
+      for (int64_t i = row.begin; i < row.once; ++i) {
         const Index t = relax(v, d, i);
         if (t >= 0) next.push_back(t);
       }
-      for (Index i = row.once; i < row.sink; ++i) {
+      for (int64_t i = row.once; i < row.sink; ++i) {
         const Index t = relax(v, d, i);
         if (t >= 0 && !waiting[t]) {
           waiting[t] = 1;
@@ -221,7 +216,7 @@ void edge_classes(const Graph& graph, const EdgeClasses<Graph>& classes,
   int64_t edges = 0;
   for (std::size_t r = 0, rounds = reached.size(); r < rounds; ++r) {
     const Index v = reached[r];
-    for (Index i = classes.rows[v].sink; i < classes.rows[v].end; ++i) relax(v, distance[v], i);
+    for (int64_t i = classes.rows[v].sink; i < classes.rows[v].end; ++i) relax(v, distance[v], i);
     edges += classes.rows[v].end - classes.rows[v].sink;
   }
   outcome.step(static_cast<int64_t>(reached.size()), edges);

@@ -52,13 +52,12 @@ Fields crauser_lists(const GraphView& view, bool predecessors, std::optional<Con
 void lightest_edges(const GraphView& view, Array out) {
   view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
-    using I = typename C::Index;
     using W = typename C::Weight;
     W* const lightest = checked<W>(out, static_cast<std::size_t>(csr.n), "out");
     nb::gil_scoped_release release;
-    for (I v = 0; v < csr.n; ++v) {
+    for (Index v = 0; v < csr.n; ++v) {
       W least = unreached<W>();
-      for (I e = csr.indptr[v]; e < csr.indptr[v + 1]; ++e)
+      for (int64_t e = csr.indptr[v]; e < csr.indptr[v + 1]; ++e)
         if (csr.weights[e] < least) least = csr.weights[e];
       lightest[v] = least;
     }
