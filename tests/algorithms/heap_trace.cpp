@@ -61,14 +61,14 @@ int64_t play(int32_t n, const int64_t* operations, std::size_t count, int64_t* p
 int64_t play(const std::string& heap, int32_t n, const int64_t* operations, std::size_t count,
              int64_t* popped) {
   using I = int32_t;
-  if (heap == "binary_heap") return play<BinaryHeap<I, I>>(n, operations, count, popped);
-  if (heap == "dary_heap_2") return play<DaryHeap<I, I, 2>>(n, operations, count, popped);
-  if (heap == "dary_heap_4") return play<DaryHeap<I, I, 4>>(n, operations, count, popped);
-  if (heap == "dary_heap_8") return play<DaryHeap<I, I, 8>>(n, operations, count, popped);
-  if (heap == "fibonacci_heap") return play<FibonacciHeap<I, I>>(n, operations, count, popped);
-  if (heap == "pairing_heap") return play<PairingHeap<I, I>>(n, operations, count, popped);
-  if (heap == "radix_heap") return play<RadixHeap<I, I>>(n, operations, count, popped);
-  if (heap == "relaxed_heap") return play<RelaxedHeap<I, I>>(n, operations, count, popped);
+  if (heap == "binary_heap") return play<BinaryHeap<I>>(n, operations, count, popped);
+  if (heap == "dary_heap_2") return play<DaryHeap<I, 2>>(n, operations, count, popped);
+  if (heap == "dary_heap_4") return play<DaryHeap<I, 4>>(n, operations, count, popped);
+  if (heap == "dary_heap_8") return play<DaryHeap<I, 8>>(n, operations, count, popped);
+  if (heap == "fibonacci_heap") return play<FibonacciHeap<I>>(n, operations, count, popped);
+  if (heap == "pairing_heap") return play<PairingHeap<I>>(n, operations, count, popped);
+  if (heap == "radix_heap") return play<RadixHeap<I>>(n, operations, count, popped);
+  if (heap == "relaxed_heap") return play<RelaxedHeap<I>>(n, operations, count, popped);
   throw std::invalid_argument("no heap " + heap);
 }
 
