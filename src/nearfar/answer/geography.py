@@ -21,10 +21,11 @@ from nearfar.answer.paths import Paths
 from nearfar.answer.streets import line_of, one_per_street, parts_of
 from nearfar.answer.turn_paths import TurnPaths
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
+from nearfar.graph.build import row_edges
 from nearfar.graph.geography import EARTH_RADIUS, on_earth
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_of, edge_lines, tails_of
-from nearfar.graph.turns import TurnGraph, named_graph, row_edges, searched_graph
+from nearfar.graph.turns import TurnGraph, named_graph, searched_graph
 from nearfar.options import check_above_zero
 from nearfar.system.output import replacing
 

@@ -147,6 +147,21 @@ def edge_places(begin: NDArray[Any], end: NDArray[Any], most: int) -> NDArray[An
     return np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
 
 
+def row_edges(
+    first: NDArray[Any], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the index of the row of each position in some rows, and all these positions."""
+    begin = first[rows].astype(np.int64)
+    sizes = first[rows + 1].astype(np.int64) - begin
+    which = np.repeat(np.arange(len(rows)), sizes)
+    return which, np.arange(len(which)) + (begin - np.cumsum(sizes) + sizes)[which]
+
+
+def row_starts(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where rows of some sizes begin, and where the last one ends."""
+    return np.append(0, np.cumsum(sizes, dtype=np.int64))
+
+
 def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> HostArrays:
     """Check CSR arrays and convert them to the library's dtypes."""
     from nearfar import _cpu
@@ -250,14 +265,6 @@ def refuse_index(at: int, value: Any, n: int) -> NoReturn:
     """Raise for an invalid edge target."""
     valid = f"vertices are 0 to {n - 1}" if n else "the graph has no vertices"
     raise GraphError(f"edge {at} goes to {value}: {valid}")
-
-
-def refuse_one_way(at: int, tail: int, head: int, weight: Any) -> NoReturn:
-    """Raise for an edge of an undirected graph without its reverse."""
-    raise GraphError(
-        f"edge {at} from {tail} to {head} has no edge of weight {weight} in the other direction: "
-        "give both directions of every edge, or directed=True"
-    )
 
 
 def refuse_weight(at: int, value: Any, count: int) -> NoReturn:
