@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, did_you_mean, keyword, listed, quoted
-from nearfar.graph.build import HostArrays, from_edges
+from nearfar.graph.build import HostArrays, from_edges, row_starts
 from nearfar.graph.given import as_numpy, as_weights
 from nearfar.graph.names import missing_entries, numbered, object_array
 
@@ -261,6 +261,5 @@ def lightest(
     first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
     if first.all():
         return weights, indices, indptr
-    starts = np.zeros(len(indptr), dtype=indptr.dtype)
-    np.cumsum(np.bincount(rows[first], minlength=len(indptr) - 1), out=starts[1:])
-    return weights[order[first]], columns[first], starts
+    starts = row_starts(np.bincount(rows[first], minlength=len(indptr) - 1))
+    return weights[order[first]], columns[first], starts.astype(indptr.dtype)

@@ -11,7 +11,6 @@ every step non-negative. The loop is in ``cpu/search/k_shortest.cpp``.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.answer.paths import lightest_edges
 from nearfar.errors import NegativeCycleError, OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -139,9 +139,8 @@ def _without_link(turns: TurnGraph, path: list[int]) -> list[int]:
 
 def _sum_along(graph: Graph, path: list[int], exact: float) -> float:
     """Return the length as a search in float32 adds it, or ``exact`` if that overflows."""
-    weights, total = graph.effective_weights, np.float32(0)
+    total = np.float32(0)
     with np.errstate(over="ignore"):
-        for u, v in itertools.pairwise(path):
-            row = slice(int(graph.indptr[u]), int(graph.indptr[u + 1]))
-            total = total + weights[row][graph.indices[row] == v].min()
+        for weight in graph.effective_weights[lightest_edges(graph, path)]:
+            total = total + weight
     return float(total) if np.isfinite(total) else exact

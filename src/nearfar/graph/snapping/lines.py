@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar.errors import GraphError
+from nearfar.graph.build import row_edges, row_starts
 from nearfar.graph.given import as_numpy
 from nearfar.graph.slots import Slot
 
@@ -95,8 +96,7 @@ def lines_from(
     """
     begin = np.cumsum(counts) - counts
     inner = np.maximum(counts - 2, 0)[rows]
-    first = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(inner, out=first[1:])
+    first = row_starts(inner)
     step = np.where(back, -1, 1)
     start = np.where(back, begin[rows] + counts[rows] - 2, begin[rows] + 1)
     along = np.arange(first[-1]) - np.repeat(first[:-1], inner)
@@ -112,15 +112,11 @@ def line_points(
     ends = np.stack([xy[tails], xy[graph.indices[edges]]], axis=1)
     if lines is None:
         return 2 * np.arange(len(edges) + 1), ends.reshape(-1, 2)
-    inner = lines.first[edges + 1] - lines.first[edges]
-    first = np.zeros(len(edges) + 1, np.int64)
-    np.cumsum(inner + 2, out=first[1:])
+    which, inner = row_edges(lines.first, edges)
+    first = row_starts(lines.first[edges + 1] - lines.first[edges] + 2)
     points = np.empty((int(first[-1]), 2))
     points[first[:-1]], points[first[1:] - 1] = ends[:, 0], ends[:, 1]
-    between = np.arange(inner.sum()) - np.repeat(np.cumsum(inner) - inner, inner)
-    points[np.repeat(first[:-1] + 1, inner) + between] = lines.xy[
-        np.repeat(lines.first[edges], inner) + between
-    ]
+    points[np.arange(len(inner)) + 2 * which + 1] = lines.xy[inner]
     return first, points
 
 
@@ -186,5 +182,5 @@ def closed_edges(
         counts = np.diff(lines.first)
         kept = np.repeat(~np.isin(np.arange(graph.n_edges), at), counts)
         counts[at] = 0
-        attributes[EDGE_LINES] = EdgeLines(np.append(0, np.cumsum(counts)), lines.xy[kept])
+        attributes[EDGE_LINES] = EdgeLines(row_starts(counts), lines.xy[kept])
     return indices, changed, attributes, symmetric

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import VertexError
+from nearfar.graph.build import row_edges, row_starts
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import EDGE_LINES, OF_EDGES, EdgeLines, edge_lines
 from nearfar.solve.places.entries import check_weights, entries
@@ -55,13 +56,9 @@ def with_place(graph: Graph, place: Any) -> tuple[Graph, Any]:
 
 def _reordered(lines: EdgeLines, order: NDArray[np.int64]) -> EdgeLines:
     """Return the lines of edges in another order; additional edges are straight."""
-    counts = np.zeros(len(order), np.int64)
-    counts[: len(lines.first) - 1] = np.diff(lines.first)
-    first = np.zeros(len(order) + 1, np.int64)
-    np.cumsum(counts[order], out=first[1:])
-    begin = np.append(lines.first[:-1], np.zeros(len(order) - len(lines.first) + 1, np.int64))
-    along = np.arange(first[-1]) - np.repeat(first[:-1], counts[order])
-    return EdgeLines(first, lines.xy[np.repeat(begin[order], counts[order]) + along])
+    added = len(order) + 1 - len(lines.first)
+    first = np.append(lines.first, np.full(added, lines.first[-1]))
+    return EdgeLines(row_starts(np.diff(first)[order]), lines.xy[row_edges(first, order)[1]])
 
 
 def _names(graph: Graph, x: float, y: float) -> Any:
