@@ -23,7 +23,7 @@ from nearfar.graph.build import (
     refuse_weight,
     unpaired_edge,
 )
-from nearfar.graph.dtypes import WEIGHT_DTYPES
+from nearfar.graph.given import checked_indices, supported
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype
 from nearfar.system.devices.structs import struct_dtype
@@ -150,20 +150,15 @@ def _checked(indptr: Any, indices: Any, weights: Any) -> DeviceArrays:
 def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = True) -> DeviceArrays:
     """Check CSR arrays of any dtype on the device, and convert them to the library's dtypes."""
     given = indptr, indices, weights
-    arrays = {"indptr": runtime.upload(indptr), "indices": runtime.upload(indices)}
-    for name, array in arrays.items():
-        if array.ndim != 1:
-            raise GraphError(f"{name} has {array.ndim} dimensions: give a one-dimensional array")
-        if array.size and array.dtype.kind not in "iu":
-            raise GraphError(f"{name} has dtype {array.dtype}: give integers")
-    first, targets = arrays.values()
+    first = checked_indices(runtime.upload(indptr), "indptr")
+    targets = checked_indices(runtime.upload(indices), "indices")
     if len(first) == 0:
         raise GraphError("indptr is empty: a graph of n vertices has n + 1 entries")
     dtype = index_dtype(len(first) - 1, len(targets))
     # Indices are checked in int64 before they are truncated to int32.
     if not first.dtype == targets.dtype == dtype:
         first, targets = (array.astype(np.int64, copy=False) for array in (first, targets))
-    values = None if weights is None else _numbers(runtime.upload(weights))
+    values = None if weights is None else supported(runtime.upload(weights))
     if values is not None and values.shape != targets.shape:
         raise GraphError(f"weights has shape {values.shape}, but there are {len(targets)} edges")
     made = _checked(first, targets, values)
@@ -225,22 +220,6 @@ def _own(array: Any, given: Any) -> Any:
     """Return an array that only nearfar uses: a copy unless it was already converted."""
     shared = array is given or not isinstance(given, runtime.cupy().ndarray)
     return runtime.copied(array) if shared and array is not None else array
-
-
-def _numbers(weights: Any) -> Any:
-    """Convert weights to a supported dtype: smaller integers to int32, float16 to float32."""
-    kind, size = weights.dtype.kind, weights.dtype.itemsize
-    if weights.dtype in WEIGHT_DTYPES:
-        return weights
-    if kind == "b" or (kind in "iu" and size < 4):
-        return weights.astype(np.int32)
-    if kind == "u":
-        if size == 8 and weights.size and int(weights.max()) > _NOWHERE:
-            raise GraphError("weights above 2**63 - 1 do not fit int64: scale them down")
-        return weights.astype(np.int64)
-    if weights.dtype == np.float16:
-        return weights.astype(np.float32)
-    raise GraphError(f"weights have dtype {weights.dtype}: use int32, int64, float32 or float64")
 
 
 def _scan(indptr: Any, indices: Any, weights: Any) -> dict[str, Any]:
