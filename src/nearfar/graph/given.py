@@ -39,7 +39,7 @@ def as_weights(weights: Any) -> NDArray[Any]:
     return supported(as_numpy(weights, "weights"))
 
 
-def supported(array: Any) -> Any:
+def supported(array: NDArray[Any]) -> NDArray[Any]:
     """Convert weights to a supported dtype: smaller integers to int32, float16 to float32."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "b" or (kind in "iu" and size < 4):
@@ -63,7 +63,7 @@ def as_indices(values: Any, what: str) -> NDArray[Any]:
     return checked_indices(as_numpy(values, what), what)
 
 
-def checked_indices(array: Any, what: str) -> Any:
+def checked_indices(array: NDArray[Any], what: str) -> NDArray[Any]:
     """Return an array after checking that it is one-dimensional and has integers."""
     if array.ndim != 1:
         raise GraphError(f"{what} has {array.ndim} dimensions: give a one-dimensional array")

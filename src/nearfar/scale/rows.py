@@ -22,13 +22,19 @@ from numpy.typing import NDArray
 from nearfar.errors import ClusterError, OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
-from nearfar.options import Device, Devices, check_above_zero, check_kind
+from nearfar.options import Device, Devices, check_above_zero
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.rows.files import FileSink
 from nearfar.solve.rows.reductions import ReducingSink, Reduction
-from nearfar.solve.steps.request import as_graph, check_stats, make_request, vertex_indices
+from nearfar.solve.steps.request import (
+    as_graph,
+    check_block,
+    check_stats,
+    make_request,
+    vertex_indices,
+)
 
 _CHUNK = 1 << 28  # bytes of a block of rows, at most
 _SAVE = 2.0  # seconds between two writes of the manifest
@@ -133,9 +139,7 @@ def distances(
         )
     if out is not None and not os.fspath(out).endswith(".zarr"):
         raise OptionError(f"{keyword('out')} is {quoted(os.fspath(out))}: a cluster writes .zarr")
-    check_kind("distances", "block", block, "int | None")
-    if block is not None and block < 1:
-        raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
+    check_block("distances", block)
     check_above_zero(seconds=seconds)
     check_stats(stats, progress)
     reduction = None if reduce is None else Reduction.parse(reduce)

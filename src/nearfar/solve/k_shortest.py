@@ -26,7 +26,7 @@ from nearfar.graph.saturation import FARTHEST, may_saturate, widened, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.solve.one import sssp
-from nearfar.solve.steps.request import as_graph
+from nearfar.solve.steps.request import as_graph, check_count
 
 _BY = itemgetter(1)  # length
 
@@ -97,7 +97,8 @@ def k_shortest_paths(
         ]
     graph = as_graph(graph, weight)
     start, end = graph.index_of(source, "source"), graph.index_of(target, "target")
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < 2**63:
+    k = check_count(keyword("k"), k, 0)
+    if k >= 2**63:
         raise OptionError(f"{keyword('k')} is {quoted(k)}: give an integer of at least 0")
     bound = check_limit(limit, graph.weight_dtype)
     if cycles_anywhere and graph.n_negative:
@@ -121,7 +122,7 @@ def k_shortest_paths(
     if lossy:
         reachable = sssp(back.without_weights(), goal, device="cpu").reachable
         remaining = np.where(reachable, np.minimum(remaining, most), remaining)
-    found = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k), bound is None)
+    found = _cpu.k_shortest_paths(solved.view, remaining, start, end, k, bound is None)
     if graph.weight_dtype == np.float32:
         found = sorted(((path, _sum_along(graph, path, length)) for path, length in found), key=_BY)
     return [

@@ -23,13 +23,21 @@ from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device, Devices, canonical_device, check_kind
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.raster.raster import Raster
+from nearfar.raster.solve import cost_distances
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.option_types import MethodOptions
 from nearfar.solve.pairs import pair_distances
-from nearfar.solve.rasters import rows_of
 from nearfar.solve.rows.reductions import Reduction
 from nearfar.solve.steps.plan import first_plan
-from nearfar.solve.steps.request import as_graph_or_turns, check_stats, make_request, vertex_indices
+from nearfar.solve.steps.request import (
+    as_graph_or_turns,
+    check_block,
+    check_stats,
+    make_request,
+    refuse_for_raster,
+    refuse_tree_of_turns,
+    vertex_indices,
+)
 from nearfar.solve.steps.room import is_path, packed_edges, sink_of
 from nearfar.solve.steps.run import Run
 from nearfar.system.devices import several
@@ -191,19 +199,21 @@ def distances(
     array([4, 3], dtype=int32)
     """
     if isinstance(graph, Raster):
-        refused = {
-            "weight": weight != "weight", "predecessors": predecessors, "pairs": pairs,
-            "reduce": reduce, "out": out, "memory": memory, "block": block, "devices": devices,
-            "stats": stats,
-        }  # fmt: skip
-        given = {"targets": targets, "limit": limit, "device": device, "threads": threads}
-        return rows_of(graph, sources, method, {**refused, **options}, progress=progress, **given)
+        refuse_for_raster(
+            method, weight=weight != "weight", predecessors=predecessors, pairs=pairs,
+            reduce=reduce, out=out, memory=memory, block=block, devices=devices, stats=stats,
+            **options,
+        )  # fmt: skip
+        if sources is None:
+            raise OptionError("give the sources: one row per cell of a Raster would be too large")
+        given: dict[str, Any] = {"targets": targets, "limit": limit, "device": device}
+        return cost_distances(graph, sources, threads=threads, progress=progress, **given)
     graph = as_graph_or_turns(graph, weight)
     labelled = isinstance(out, str) and out in LABELLED
     if labelled and (predecessors or reduce):
         raise OptionError(f"{keyword('out', out)} cannot be combined with predecessors or reduce")
-    for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
-        check_kind("distances", name, value, kind)
+    check_kind("distances", "memory", memory, "float | None")
+    check_block("distances", block)
     check_stats(stats, progress)
     if labelled or pairs is not None or isinstance(graph, TurnGraph):
         how: dict[str, Any] = {"method": method, "device": device, "threads": threads,
@@ -213,10 +223,7 @@ def distances(
         if labelled:
             return _labelled(graph, sources, targets, pairs, out, how)
         if isinstance(graph, TurnGraph):
-            if predecessors:
-                raise OptionError(
-                    f"with turns a vertex has no single predecessor: omit {keyword('predecessors')}"
-                )
+            refuse_tree_of_turns(predecessors)
             return _with_turns(graph, sources, targets, pairs, reduce, out, how)
         more = sources is not None or targets is not None or out is not None
         if more or reduce or predecessors or pairs is None:

@@ -21,13 +21,19 @@ from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device, check_limit
 from nearfar.raster.raster import Raster
+from nearfar.raster.solve import cost_distance
 from nearfar.registry import CHOICES, Variant
 from nearfar.solve.arrays import clear_unreached, distinct_sources, external_names
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
 from nearfar.solve.option_types import SearchOptions
-from nearfar.solve.rasters import nearest_of
-from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
+from nearfar.solve.steps.request import (
+    as_graph,
+    check_stats,
+    refuse_for_raster,
+    refuse_tree_of_turns,
+    vertex_indices,
+)
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import module_of, to_host
 from nearfar.system.threads import check_threads
@@ -97,14 +103,15 @@ def nearest(
     [[0, -1], [0, -1], [3, 0], [3, -1]]
     """
     if isinstance(graph, Raster):
-        kept = {"limit": limit, "device": device, "threads": threads, "stats": stats}
-        refused = {**options, "weight": weight != "weight", "k": k}
-        return Nearest(*nearest_of(graph, sources, method, refused, predecessors, **kept))
+        refuse_for_raster(method, **options, weight=weight != "weight", k=k)
+        surface = cost_distance(
+            graph, sources, limit=limit, device=device, threads=threads, stats=stats
+        )
+        nearest_at = surface.allocation
+        places = np.where(nearest_at < 0, -1, surface.sources[np.maximum(nearest_at, 0)])
+        return Nearest(surface.distances, places, surface.predecessors if predecessors else None)
     if isinstance(graph, TurnGraph):
-        if predecessors:
-            raise OptionError(
-                f"with turns a vertex has no single predecessor: omit {keyword('predecessors')}"
-            )
+        refuse_tree_of_turns(predecessors)
         begins = np.unique(vertex_indices(graph.original, sources, "source"))
         found = nearest(graph.graph, graph.starts[begins], method=method, device=device,
                         threads=threads, limit=limit, stats=stats, k=k, **options)  # fmt: skip
@@ -211,28 +218,16 @@ def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
     A search from vertex n is a search from all sources, and its shortest-path tree determines the
     source of each vertex. O(n + m).
     """
-    if graph.device_arrays is not None:
-        return _join_there(graph, sources)
-    indptr = np.append(graph.indptr, graph.n_edges + len(sources))
-    indices = np.concatenate((graph.indices, sources.astype(graph.indices.dtype)))
-    zeros = np.zeros(len(sources), dtype=graph.weight_dtype)
-    return Graph(indptr, indices, np.concatenate((graph.effective_weights, zeros)), copy=False)
-
-
-def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
-    """Add vertex n to a graph of device arrays, on its device."""
-    cp = runtime.cupy()
-    indptr, indices, weights = graph.device_arrays
-    end = cp.asarray(np.array([graph.n_edges + len(sources)], dtype=graph.index_dtype))
-    zeros = cp.zeros(len(sources), dtype=graph.weight_dtype)
-    ones = cp.ones(graph.n_edges, dtype=np.int32) if weights is None else weights
-    joined: Graph = Graph.from_csr(
-        cp.concatenate((indptr, end)),
-        cp.concatenate((indices, cp.asarray(sources.astype(graph.index_dtype)))),
-        cp.concatenate((ones, zeros)),
+    xp: Any = np if graph.device_arrays is None else runtime.cupy()
+    indptr, indices, weights = graph.device_arrays or (graph.indptr, graph.indices, graph.weights)
+    weights = xp.ones(graph.n_edges, dtype=np.int32) if weights is None else weights
+    end = xp.asarray(np.array([graph.n_edges + len(sources)]))
+    return Graph(
+        xp.concatenate((indptr, end)),
+        xp.concatenate((indices, xp.asarray(sources.astype(graph.index_dtype)))),
+        xp.concatenate((weights, xp.zeros(len(sources), dtype=graph.weight_dtype))),
         copy=False,
     )
-    return joined
 
 
 def _tops(before: Any, root: int) -> Any:

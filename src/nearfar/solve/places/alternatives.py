@@ -23,6 +23,7 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.prepared.turns import PreparedTurns
 from nearfar.solve.places.route import Route, chosen_ends, made_routes
 from nearfar.solve.places.table import prepared_places
+from nearfar.solve.steps.request import check_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -98,8 +99,7 @@ def routes(
     searched = searched_graph(graph)
     if not isinstance(searched, Prepared):
         raise OptionError("routes needs a prepared graph: use nearfar.prepare(graph)")
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise OptionError(f"k is {quoted(k)}: give an integer of at least 1")
+    k = check_count("k", k, 1)
     for name, value, low, high in (
         ("stretch", stretch, 1, np.inf),
         ("sharing", sharing, 0, 1),
@@ -118,7 +118,7 @@ def routes(
     if ends.first[0] < 0:
         return made_routes(ends, 0, [(np.empty(0, np.int64), float(ends.length[0]))])
     limits = float(stretch), float(sharing), float(local)
-    found = _paths(searched, *ends.vertices(0), int(k), *limits)
+    found = _paths(searched, *ends.vertices(0), k, *limits)
     if ends.turns is not None:  # distinct paths of the searched graph remain distinct
         found = [(real_edges(ends.turns, path), length) for path, length in found]
     beside = float(ends.length[0]) - found[0][1]

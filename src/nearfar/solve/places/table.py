@@ -15,13 +15,18 @@ from nearfar.answer.frames import LABELLED, labelled_matrix, labelling_library
 from nearfar.errors import OptionError, did_you_mean, keyword, quoted
 from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import named_graph, searched_graph
-from nearfar.options import check_kind, check_limit
+from nearfar.options import check_limit
 from nearfar.prepared.scenario import Scenario
 from nearfar.solve.many import distances
 from nearfar.solve.places.entries import along_edge, check_weights, entries
 from nearfar.solve.places.given import Places, as_places
 from nearfar.solve.rows.files import FileSink
-from nearfar.solve.steps.request import as_graph_or_turns, check_stats
+from nearfar.solve.steps.request import (
+    as_graph_or_turns,
+    check_block,
+    check_count,
+    check_stats,
+)
 from nearfar.solve.steps.room import is_path
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
@@ -91,9 +96,7 @@ class TableBlocks:
         self.limit = check_limit(limit, np.dtype(np.float64))
         self.solver = solver
         self.threads = check_threads(solver.get("threads"))
-        check_kind("table", "block", block, "int | None")
-        if block is not None and block < 1:
-            raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
+        check_block("table", block)
         self.leaving = entries(graph, origins, True)
         arriving = entries(graph, destinations, False)
         self.columns, self.column_of = numbered(arriving.vertex)
@@ -491,15 +494,14 @@ def nearest_places(
     >>> nearfar.nearest_places(g, [(100, 0)], [(300, 0), (400, 150), (50, 0)], k=2)
     NearestPlaces(distances=array([[ 5., 20.]]), destinations=array([[2, 0]]))
     """
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise OptionError(f"k is {quoted(k)}: give an integer of at least 1")
+    k = check_count("k", k, 1)
     check_stats(None, progress)
     options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}
     library = _library(out, ("numpy", "pandas"))
     solved, starts, ends = prepared_places(graph, weight, origins, destinations, options)
     solver = {"method": method, "device": device, "threads": threads}
     blocks = TableBlocks(solved, starts.snapped, ends.snapped, limit, solver)
-    n, most = len(starts.snapped), min(int(k), len(ends.snapped))
+    n, most = len(starts.snapped), min(k, len(ends.snapped))
     found = NearestPlaces(np.full((n, k), np.nan), np.full((n, k), -1, np.int64))
     for first, rows in blocks:
         some = _least(rows, most)

@@ -65,8 +65,6 @@ def sink_of(
     scratch = run.plan.scratch_bytes()
     must_look = not whole and (reduction is None or not run.plan.on_device)
     free = _room(run, held, (0 if stay else kept, less), scratch, memory, must_look=must_look)
-    if block is not None and block < 1:
-        raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
     if whole:
         k = max(len(run.rows), 1)
         run.block = block or (k if _in_one_block(run, stay) else _share(run))
