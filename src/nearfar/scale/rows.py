@@ -162,7 +162,8 @@ def distances(
         given = Given(opened if path is None else path, opened.digest(), columns)
         run = _ClusterRun(cluster, plan, given, Job(how), resources)
         if reduction is not None:
-            result = run.reduced(reduction.sink(rows, columns, opened), seconds, progress)
+            sink = ReducingSink(reduction, rows, columns, opened)
+            result = run.reduced(sink, seconds, progress)
             result = result if places is None else repeat_rows(result, places)
         else:
             result = run.written(Path(os.path.abspath(os.fspath(out or ""))), seconds, progress)

@@ -27,7 +27,7 @@ from nearfar.raster.solve import cost_distances
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.option_types import MethodOptions
 from nearfar.solve.pairs import pair_distances
-from nearfar.solve.rows.reductions import Reduction
+from nearfar.solve.rows.reductions import ReducingSink, Reduction
 from nearfar.solve.steps.plan import first_plan
 from nearfar.solve.steps.request import (
     as_graph_or_turns,
@@ -343,7 +343,7 @@ def _with_turns(
     if out is not None:
         raise OptionError(f"{keyword('reduce')} cannot be combined with out: it returns new arrays")
     # The searched graph has more vertices than the rows that are reduced.
-    sink = Reduction.parse(reduce).sink(rows, columns, original)
+    sink = ReducingSink(Reduction.parse(reduce), rows, columns, original)
     sink.start((len(rows), len(ends)), original.weight_dtype)
     block = max(1, _TURN_ROWS // (8 * max(len(ends), 1)))
     for number, first in enumerate(range(0, max(len(rows), 1), block)):

@@ -21,6 +21,8 @@ from nearfar.solve.many import distances
 from nearfar.solve.places.entries import along_edge, check_weights, entries
 from nearfar.solve.places.given import Places, as_places
 from nearfar.solve.rows.files import FileSink
+from nearfar.solve.rows.reductions import nearest_columns
+from nearfar.solve.rows.sinks import ArraySink
 from nearfar.solve.steps.request import (
     as_graph_or_turns,
     check_block,
@@ -314,16 +316,27 @@ def table(
         labelling_library(library, LABELLED)
     solver = {"method": method, "device": device, "threads": threads}
     blocks = TableBlocks(solved, starts.snapped, ends.snapped, limit, solver, block)
+    sink: FileSink | ArraySink
     if library is None and is_path(out):
-        return _to_file(blocks, starts, ends, os.fspath(out), stats, progress)
-    found = _target(out, blocks.shape)
-    unreached = 0
-    for first, rows in blocks:
-        rows[np.isinf(rows)] = np.nan
-        unreached += int(np.isnan(rows).sum())
-        found[first : first + len(rows)] = rows
-        if progress is not None:
-            progress(first + len(rows), len(found))
+        sink = FileSink(os.fspath(out), _Written(blocks, starts, ends, os.fspath(out)))
+    else:
+        sink = ArraySink(_target(out, blocks.shape))
+    unreached, count = 0, len(blocks.origins)
+    try:
+        sink.start(blocks.shape, np.dtype(np.float64))
+        step = sink.run.block if isinstance(sink, FileSink) else blocks.block
+        for number, first in enumerate(range(0, count, step)):
+            end = min(first + step, count)
+            if not sink.has(number):  # else kept from an interrupted run
+                rows = blocks.rows(first, end - first)
+                rows[np.isinf(rows)] = np.nan
+                unreached += int(np.isnan(rows).sum())
+                sink.put(number, first, rows)
+            if progress is not None:
+                progress(end, count)
+        found = sink.finish()
+    finally:
+        sink.close()
     if stats is not None:
         stats.update(
             vertices=(blocks.solved, len(blocks.columns)),
@@ -400,41 +413,6 @@ def _target(out: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
     return out
 
 
-def _to_file(
-    blocks: TableBlocks,
-    starts: Places,
-    ends: Places,
-    path: str,
-    stats: dict[str, Any] | None,
-    progress: Callable[[float, float], None] | None,
-) -> Any:
-    """Write the rows block by block, keeping the blocks of an interrupted run."""
-    written = _Written(blocks, starts, ends, path)
-    sink = FileSink(path, written)
-    began, unreached, rows = time.perf_counter(), 0, len(blocks.origins)
-    try:
-        sink.start(blocks.shape, np.dtype(np.float64))
-        for number, first in enumerate(range(0, rows, written.block)):
-            count = min(written.block, rows - first)
-            if not sink.has(number):
-                found = blocks.rows(first, count)
-                found[np.isinf(found)] = np.nan
-                unreached += int(np.isnan(found).sum())
-                sink.put(number, first, found)
-            if progress is not None:
-                progress(first + count, rows)
-        result = sink.finish()
-    finally:
-        sink.close()
-    if stats is not None:
-        stats.update(
-            vertices=(blocks.solved, len(blocks.columns)),
-            seconds=time.perf_counter() - began,
-            unreached=unreached,
-        )
-    return result
-
-
 def nearest_places(
     graph: GraphLike,
     origins: Any,
@@ -504,32 +482,15 @@ def nearest_places(
     n, most = len(starts.snapped), min(k, len(ends.snapped))
     found = NearestPlaces(np.full((n, k), np.nan), np.full((n, k), -1, np.int64))
     for first, rows in blocks:
-        some = _least(rows, most)
-        near = np.take_along_axis(rows, some, axis=1)
-        missing = np.isinf(near)
+        near = nearest_columns(rows, None, most)
         part = slice(first, first + len(rows))
-        found.distances[part, :most] = np.where(missing, np.nan, near)
-        found.destinations[part, :most] = np.where(missing, -1, some)
+        found.distances[part, :most] = np.where(near.vertices < 0, np.nan, near.distances)
+        found.destinations[part, :most] = near.vertices
         if progress is not None:
             progress(part.stop, n)
     if library is None:
         library = "pandas" if starts.framed or ends.framed else "numpy"
     return found if library == "numpy" else _nearest_frame(found, starts, ends)
-
-
-def _least(rows: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Return the columns of the k least entries of each row, ordered by value and then column."""
-    if 4 * k >= rows.shape[1]:
-        return np.argsort(rows, axis=1, kind="stable")[:, :k]
-    bound = np.partition(rows, k - 1, axis=1)[:, k - 1 : k]
-    # All entries up to the k-th least, in order of column; more than k if values are equal.
-    keep = rows <= bound
-    counts = keep.sum(axis=1)
-    row, column = np.nonzero(keep)
-    order = np.lexsort((column, rows[row, column], row))
-    begin = np.cumsum(counts) - counts
-    found: NDArray[np.int64] = column[order[begin[:, None] + np.arange(k)]]
-    return found
 
 
 def _nearest_frame(found: NearestPlaces, starts: Places, ends: Places) -> Any:

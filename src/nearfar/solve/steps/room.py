@@ -11,7 +11,7 @@ import numpy as np
 
 from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted, size_text
 from nearfar.prepared import is_prepared
-from nearfar.solve.rows.reductions import Reduction, result_bytes
+from nearfar.solve.rows.reductions import ReducingSink, Reduction, result_bytes
 from nearfar.solve.rows.sinks import ArraySink, CsrSink, DeviceArraySink, Sink
 from nearfar.solve.steps.run import Run
 from nearfar.system.devices import runtime
@@ -73,7 +73,8 @@ def sink_of(
     room = max((free - scratch) // 4, 1)
     if reduction is not None:
         _cut_reduced(run, reduction, room, (kept, less), block, stay)
-        return reduction.sink(run.rows, run.columns, run.graph, stay, run.plan.request.threads)
+        threads = run.plan.request.threads
+        return ReducingSink(reduction, run.rows, run.columns, run.graph, stay, threads)
     run.block = run.rows_at_once = block or max(1, min(_fitting(run, room), _share(run)))
     if isinstance(out, str) and out == "csr":
         return CsrSink(run.shape[1])
