@@ -115,10 +115,8 @@ def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[st
             "unit": graph.attributes.get("unit"),
             "vertices": names,
         }
-        # A GeoJSON line needs two points, even from a vertex to itself.
-        geometry = {"type": "LineString", "coordinates": line if len(line) > 1 else line * 2}
-        features.append(_feature(geometry, properties))
-    return _collection(graph, features)
+        features.append(line_feature(line, properties))
+    return collection(graph, features)
 
 
 def isochrones(
@@ -199,7 +197,7 @@ def reach_features(
                 "n_vertices": _count(graph, near),
             }
             features.append(_feature(geometry, properties))
-    return _collection(named, features)
+    return collection(named, features)
 
 
 def check_limits(limits: float | Sequence[float]) -> list[float]:
@@ -324,9 +322,16 @@ def _feature(geometry: dict[str, Any], properties: dict[str, Any]) -> dict[str, 
     return {"type": "Feature", "geometry": geometry, "properties": properties}
 
 
-def _collection(graph: Graph, features: list[dict[str, Any]]) -> dict[str, Any]:
+def line_feature(line: list[list[float]], properties: dict[str, Any]) -> dict[str, Any]:
+    """Return a line as a GeoJSON feature, which needs two points even for a single vertex."""
+    coordinates = line if len(line) > 1 else line * 2
+    return _feature({"type": "LineString", "coordinates": coordinates}, properties)
+
+
+def collection(graph: Graph | None, features: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a GeoJSON FeatureCollection with the attribution of the graph's data."""
     found: dict[str, Any] = {"type": "FeatureCollection", "features": features}
-    owner = graph.attributes.get("attribution")
+    owner = None if graph is None else graph.attributes.get("attribution")
     return {**found, "attribution": owner} if owner else found
 
 

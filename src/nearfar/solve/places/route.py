@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.answer.geography import collection, line_feature
 from nearfar.errors import OptionError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
@@ -126,25 +127,18 @@ class Route:
         dict
             A Feature with a LineString.
         """
-        line = self.points.tolist()
-        return {
-            "type": "Feature",
-            "geometry": {"type": "LineString", "coordinates": line if len(line) > 1 else line * 2},
-            "properties": {
-                "distance": self.length,
-                "unit": self.graph.attributes.get("unit"),
-                "vertices": self.vertices,
-                **properties,
-            },
+        own = {
+            "distance": self.length,
+            "unit": self.graph.attributes.get("unit"),
+            "vertices": self.vertices,
         }
+        return line_feature(self.points.tolist(), {**own, **properties})
 
 
 def routes_geojson(routes: Sequence[Route]) -> dict[str, Any]:
     """Return routes as a GeoJSON FeatureCollection, numbered by the property ``route``."""
     features = [route.to_geojson(route=number) for number, route in enumerate(routes)]
-    found: dict[str, Any] = {"type": "FeatureCollection", "features": features}
-    owner = routes[0].graph.attributes.get("attribution") if routes else None
-    return {**found, "attribution": owner} if owner else found
+    return collection(routes[0].graph if routes else None, features)
 
 
 def route(
@@ -202,10 +196,13 @@ def route(
     solved, starts, ends = prepared_places(graph, weight, origin, destination, options)
     solver = {"method": method, "device": device, "threads": threads}
     chosen = chosen_ends(solved, starts.snapped, ends.snapped, solver)
-    paths = _paths(chosen, solver)
-    found = [made_route(chosen, i, path) for i, path in enumerate(paths)]
-    named = chosen.graph
-    if not (_is_single(named, origin) and _is_single(named, destination)):
+    found = [
+        made_routes(chosen, i, [(path, length)])[0] if np.isfinite(length) else None
+        for i, (path, length) in enumerate(
+            zip(_paths(chosen, solver), chosen.length.tolist(), strict=True)
+        )
+    ]
+    if not (_is_single(chosen.graph, origin) and _is_single(chosen.graph, destination)):
         return found
     if found[0] is None:
         raise UnreachableError("there is no way from the origin to the destination")
@@ -312,16 +309,8 @@ def _between(
 
 def _paths(ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
     """Return the edges of a shortest path per pair, or no edges if the route has no such path."""
-    found = _searched_paths(ends.searched, ends, solver)
-    if ends.turns is None:
-        return found
-    return [real_edges(ends.turns, path) for path in found]
-
-
-def _searched_paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
-    """Return paths as edges of the searched graph."""
-    none = np.empty(0, np.int64)
-    found = [none] * len(ends.length)
+    graph = ends.searched
+    found = [np.empty(0, np.int64)] * len(ends.length)
     paired = np.flatnonzero(ends.first >= 0)
     pairs = [ends.vertices(int(i)) for i in paired]
     if isinstance(graph, Prepared) and solver["method"] == "auto" and pairs:
@@ -329,23 +318,17 @@ def _searched_paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[ND
                          strict=True))  # fmt: skip
         threads = solver["threads"] if len(pairs) >= _SHARED else 1
         paths = graph.paths_of_pairs(named, threads, device="cpu")
-        for i, at in zip(paired.tolist(), range(len(paired)), strict=True):
+        for at, i in enumerate(paired.tolist()):
             found[i] = paths.edges[paths.offsets[at] : paths.offsets[at + 1]]
-        return found
-    for source in {start for start, _ in pairs}:
-        mine = [(i, end) for i, (start, end) in zip(paired.tolist(), pairs, strict=True)
-                if start == source]  # fmt: skip
-        targets = [graph.name_of(end) for _, end in mine]
-        tree = sssp(graph, graph.name_of(source), targets=targets, **solver)
-        for (i, _), target in zip(mine, targets, strict=True):
-            found[i] = tree.edges_to(target)
-    return found
-
-
-def made_route(ends: Ends, i: int, path: NDArray[Any]) -> Route | None:
-    """Build the route of a pair from the path between its chosen vertices."""
-    length = float(ends.length[i])
-    return made_routes(ends, i, [(path, length)])[0] if np.isfinite(length) else None
+    else:
+        for source in {start for start, _ in pairs}:
+            mine = [(i, end) for i, (start, end) in zip(paired.tolist(), pairs, strict=True)
+                    if start == source]  # fmt: skip
+            targets = [graph.name_of(end) for _, end in mine]
+            tree = sssp(graph, graph.name_of(source), targets=targets, **solver)
+            for (i, _), target in zip(mine, targets, strict=True):
+                found[i] = tree.edges_to(target)
+    return found if ends.turns is None else [real_edges(ends.turns, path) for path in found]
 
 
 def made_routes(ends: Ends, i: int, paths: Iterable[tuple[NDArray[Any], float]]) -> list[Route]:

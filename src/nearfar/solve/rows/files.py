@@ -46,34 +46,23 @@ def checksum(rows: NDArray[Any]) -> int:
     return zlib.crc32(np.ascontiguousarray(rows).reshape(-1).data.cast("B"))
 
 
-class Written(Protocol):
-    """Protocol of the run that writes a file."""
+class _Run(Protocol):
+    """Run that writes a file: vertex indices of its rows and columns, and other inputs of these."""
 
     block: int
 
     @property
-    def graph(self) -> Graph:
-        """Graph that the distances belong to."""
-
+    def graph(self) -> Graph: ...
     @property
-    def rows(self) -> NDArray[np.int64]:
-        """Vertex indices of the sources."""
-
+    def rows(self) -> NDArray[np.int64]: ...
     @property
-    def columns(self) -> NDArray[np.int64] | None:
-        """Vertex indices of the targets."""
-
+    def columns(self) -> NDArray[np.int64] | None: ...
     @property
-    def limit(self) -> Any:
-        """Inclusive limit, or None."""
-
+    def limit(self) -> Any: ...
     @property
-    def engine(self) -> str:
-        """Name of the engine that solves the rows."""
-
+    def engine(self) -> str: ...
     @property
-    def further(self) -> dict[str, Any]:
-        """Further values on which the rows depend, for the manifest."""
+    def further(self) -> dict[str, Any]: ...
 
 
 def _is_manifest(known: Any) -> bool:
@@ -102,7 +91,7 @@ class FileSink(Sink):
 
     in_order = True
 
-    def __init__(self, path: str, run: Written) -> None:
+    def __init__(self, path: str, run: _Run) -> None:
         self.path, self.run = Path(path), run
         self.manifest = self.path.with_name(self.path.name + ".manifest.json")
         self.blocks: dict[int, int] = {}
@@ -140,22 +129,22 @@ class FileSink(Sink):
             **run.further,
         }
         known = self._load()
-        fresh = known is None or not self.path.exists()
-        if known is not None and not fresh:
+        if known is not None and not self.path.exists():
+            known = None
+        if known is not None:
             run.block = int(known["block"])  # block size of the first run
         self.n_blocks = len(range(0, max(shape[0], 1), run.block))
         self.data = self._format()
-        fresh = fresh or not self._reopened()
-        if fresh:
-            self.save()
-            try:
-                self.data.open(True)
-            except BaseException:
-                if not self.path.exists():
-                    self.manifest.unlink()
-                raise
-            return {}
-        return {int(name): found for name, found in (known or {"blocks": {}})["blocks"].items()}
+        if known is not None and self._reopened():
+            return {int(name): found for name, found in known["blocks"].items()}
+        self.save()
+        try:
+            self.data.open(True)
+        except BaseException:
+            if not self.path.exists():
+                self.manifest.unlink()
+            raise
+        return {}
 
     def _names(self) -> str | None:
         """Return a digest of the row names for Parquet files, which store them."""
@@ -209,27 +198,18 @@ class FileSink(Sink):
     def save(self) -> None:
         """Write the manifest with the blocks finished so far."""
         with self._one_at_a_time:
-            self._save()
-
-    def _save(self) -> None:
-        text = json.dumps(
-            {
+            said = {
                 **self.identity,
                 "block": self.run.block,
                 "engine": self.run.engine,
                 "complete": len(self.blocks) == self.n_blocks,
                 "blocks": {str(number): found for number, found in sorted(self.blocks.items())},
-            },
-            indent=1,
-        )
-        with (
-            replacing(self.manifest, sole=True) as place,
-            place.open("w", encoding="utf-8") as file,
-        ):
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        sync_folder(self.manifest.parent)
+            }
+            with replacing(self.manifest, sole=True) as place, place.open("wb") as file:
+                file.write(json.dumps(said, indent=1).encode())
+                file.flush()
+                os.fsync(file.fileno())
+            sync_folder(self.manifest.parent)
 
     def _checksum(self, number: int) -> int | None:
         first = number * self.run.block

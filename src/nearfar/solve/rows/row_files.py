@@ -1,6 +1,7 @@
 """File formats for rows written block by block: an .npy file, a .zarr or a .parquet folder.
 
-:mod:`nearfar.solve.rows.files` records which blocks are complete.
+A block is complete when ``write`` returns. :mod:`nearfar.solve.rows.files` records which blocks
+are complete.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import contextlib
 import errno
 import os
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,22 +45,6 @@ def _reserve(path: Path) -> None:
             ) from None
 
 
-class RowForm(Protocol):
-    """Protocol of a file format for rows; a block is complete when :meth:`write` returns."""
-
-    def open(self, fresh: bool) -> None:
-        """Create the data, or open the existing data."""
-
-    def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        """Write a block and flush it."""
-
-    def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        """Return the rows of a block."""
-
-    def result(self) -> Any:
-        """Return the result of the call that wrote the rows."""
-
-
 class NpyRows:
     """Rows in one ``.npy`` file, memory-mapped."""
 
@@ -82,9 +67,8 @@ class NpyRows:
     def _create(self) -> None:
         """Create the file under its name only once its disk space is allocated."""
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(
-                os.path.realpath(self.path)
-            )  # so that old and new file need not fit on the disk
+            # So that old and new file need not fit on the disk.
+            os.unlink(os.path.realpath(self.path))
         with replacing(self.path, sole=True) as place:
             if self.shape[0] * self.shape[1] == 0:
                 self.map = np.empty(self.shape, self.dtype)
@@ -242,6 +226,9 @@ class ParquetRows:
     def result(self) -> Any:
         """Return the folder."""
         return self.path
+
+
+RowForm: TypeAlias = NpyRows | ZarrRows | ParquetRows
 
 
 def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[Any], NDArray[Any]]:
