@@ -8,9 +8,7 @@ one entry per processor and per GPU.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,33 +73,11 @@ def stored() -> dict[str, Any]:
     return cache.load(profile_path(), "machines", _FORMAT)
 
 
-_assumed: dict[str, Machine] = {}
-
-
-@contextlib.contextmanager
-def assumed(device: str, what: Machine) -> Iterator[None]:
-    """Make :func:`machine` return ``what`` for a device, to see the choices of another machine."""
-    global _generation
-    before = _assumed.get(device)
-    _assumed[device] = what
-    _generation += 1
-    try:
-        yield
-    finally:
-        _generation += 1
-        if before is None:
-            del _assumed[device]
-        else:
-            _assumed[device] = before
-
-
 def machine(device: str) -> Machine:
     """Return the speeds of the processor (``"cpu"``) or GPU (``"cuda"``) of this machine.
 
     Without a GPU the speeds for ``"cuda"`` are the defaults, those of an H200.
     """
-    if device in _assumed:
-        return _assumed[device]
     default = H200 if device == "cuda" else CPU
     entries = stored()
     if not entries:

@@ -107,7 +107,7 @@ def from_edge_index(
     edge_index: Any, weights: Any, n_vertices: int | None, directed: bool
 ) -> HostArrays | DeviceArrays:
     """Convert as :meth:`nearfar.Graph.from_edge_index` describes."""
-    given = [_detached(array) for array in (edge_index, weights) if array is not None]
+    given = [detached(array) for array in (edge_index, weights) if array is not None]
     by_device = all(map(is_device_array, given))
     if by_device:
         given = [runtime.upload(array) for array in given]
@@ -126,8 +126,8 @@ def from_edge_index(
     return from_edges(sources, targets, values, **call)
 
 
-def _detached(tensor: Any) -> Any:
-    """Return a tensor without its gradient history, which NumPy would refuse."""
+def detached(tensor: Any) -> Any:
+    """Return a tensor without its gradient history, which other libraries would refuse."""
     return tensor.detach() if hasattr(tensor, "detach") else tensor
 
 

@@ -33,7 +33,7 @@ from nearfar.solve.steps.request import (
     check_block,
     check_stats,
     make_request,
-    vertex_indices,
+    vertices_or_all,
 )
 
 _CHUNK = 1 << 28  # bytes of a block of rows, at most
@@ -145,8 +145,8 @@ def distances(
     reduction = None if reduce is None else Reduction.parse(reduce)
     path = os.path.abspath(graph) if isinstance(graph, (str, os.PathLike)) else None
     opened = open_graph(path) if path is not None else as_graph(graph)  # type: ignore[arg-type]
-    rows = _indices(opened, sources, "source")
-    columns = None if targets is None else _indices(opened, targets, "target")
+    rows = vertices_or_all(opened, sources, "source")
+    columns = None if targets is None else vertices_or_all(opened, targets, "target")
     how: dict[str, Any] = {"method": method, "device": device, "threads": threads}
     checked = make_request(
         opened, "batch", rows, **{**how, "device": "cpu" if device == "auto" else device},
@@ -170,12 +170,6 @@ def distances(
     if stats is not None:
         stats.update(run.stats, seconds=time.perf_counter() - began)
     return result
-
-
-def _indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
-    if vertices is None:
-        return np.arange(graph.n_vertices, dtype=np.int64)
-    return vertex_indices(graph, vertices, what)
 
 
 class _ClusterRun:

@@ -36,7 +36,7 @@ from nearfar.solve.steps.request import (
     make_request,
     refuse_for_raster,
     refuse_tree_of_turns,
-    vertex_indices,
+    vertices_or_all,
 )
 from nearfar.solve.steps.room import is_path, packed_edges, sink_of
 from nearfar.solve.steps.run import Run
@@ -229,8 +229,8 @@ def distances(
         if more or reduce or predecessors or pairs is None:
             raise OptionError(_PAIRS_ALONE)
         return pair_distances(distances, graph, pairs, **how)
-    rows = _indices(graph, sources, "source")
-    columns = None if targets is None else _indices(graph, targets, "target")
+    rows = vertices_or_all(graph, sources, "source")
+    columns = None if targets is None else vertices_or_all(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
         raise OptionError(
             f"{keyword('predecessors')} needs all columns in an array: omit targets, and files"
@@ -307,7 +307,7 @@ def _labelled(
         given = [tuple(pair) for pair in pairs]
         found = distances(given_graph, sources, targets=targets, pairs=given, **call)
         return labelled_pairs(library, given, to_host(found))
-    rows, columns = (_indices(graph, ends, what) for ends, what in
+    rows, columns = (vertices_or_all(graph, ends, what) for ends, what in
                      ((sources, "source"), (targets, "target")))  # fmt: skip
     found = distances(
         given_graph,
@@ -335,8 +335,8 @@ def _with_turns(
         begin, end = pair_indices(original, pairs)
         ways = np.stack([turns.starts[begin], turns.ends[end]], axis=1)
         return distances(turns.graph, pairs=ways, **call)
-    rows = _indices(original, sources, "source")
-    columns = None if targets is None else _indices(original, targets, "target")
+    rows = vertices_or_all(original, sources, "source")
+    columns = None if targets is None else vertices_or_all(original, targets, "target")
     ends = turns.ends if columns is None else turns.ends[columns]
     if reduce is None:
         return distances(turns.graph, turns.starts[rows], targets=ends, out=out, **call)
@@ -438,9 +438,3 @@ def all_pairs(
         devices=devices,
         **options,
     )
-
-
-def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray[np.int64]:
-    if vertices is None:
-        return np.arange(graph.n_vertices, dtype=np.int64)
-    return vertex_indices(graph, vertices, what)

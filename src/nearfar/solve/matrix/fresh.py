@@ -37,7 +37,7 @@ _LARGE = 1 << 24
 class MatrixArrays:
     """Rows of a matrix as the arrays of a Graph, validated on first use."""
 
-    there = None
+    device_arrays = None
     weight_dtype = np.dtype(np.float64)
     index_dtype = np.dtype(np.int32)
 

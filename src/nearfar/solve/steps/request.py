@@ -107,6 +107,13 @@ def vertex_indices(graph: Graph | TurnGraph, vertices: Any, what: str) -> NDArra
     return graph.indices_of(vertices, what)
 
 
+def vertices_or_all(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
+    """Return the indices of several vertices; None means every vertex."""
+    if vertices is None:
+        return np.arange(graph.n_vertices, dtype=np.int64)
+    return vertex_indices(graph, vertices, what)
+
+
 def make_request(
     graph: Graph,
     problem: Problem,
