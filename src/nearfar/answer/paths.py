@@ -221,7 +221,11 @@ class Paths:
         UnreachableError
             If the target was not reached.
         """
-        return lightest_edges(self.graph, self._steps_to(self._reached(target)))
+        return self._edges(self._reached(target))
+
+    def _edges(self, end: int) -> NDArray[np.int64]:
+        """Return the edges of the path to a reached vertex."""
+        return lightest_edges(self.graph, self._steps_to(end))
 
     def paths_to(self, targets: Iterable[Any]) -> FlatPaths:
         """Return shortest paths to many targets as flat arrays.

@@ -101,15 +101,9 @@ class Graph(Vertices, Exchange):
         given = [array for array in (indptr, indices, weights) if array is not None]
         are_on_device = [is_device_array(array) for array in given]
         check = on_device.validate if all(are_on_device) else build.validate
-        self._fill(
-            check(indptr, indices, weights, copy=copy),
-            any(are_on_device),
-            directed,
-            vertex_names,
-            coordinates,
-            attributes,
-            copy,
-        )
+        arrays = check(indptr, indices, weights, copy=copy)
+        kept = directed, vertex_names, coordinates, attributes, copy
+        self._fill(arrays, any(are_on_device), *kept)
         one_way = None if directed else self._arrays.one_way_edge()
         if one_way is not None:
             tail = int(np.searchsorted(self.indptr, one_way, side="right")) - 1

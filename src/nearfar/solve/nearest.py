@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.algorithms.bounded.nearest import nearest_within
-from nearfar.answer.paths import Paths
 from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -147,13 +146,25 @@ def nearest(
     )
 
 
-def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Nearest:
-    """Return the nearest of checked sources as vertex indices, with predecessors."""
-    n = graph.n_vertices
-    if (near := _within(graph, rows, **given)) is not None:
+def nearest_indices(
+    graph: Graph, rows: NDArray[np.int64], *, tree: bool = True, **given: Any
+) -> Nearest:
+    """Return the nearest of checked sources as indices, or only distances without ``tree``."""
+    if (near := _within(graph, rows, tree=tree, **given)) is not None:
         return near
-    paths = _joined_search(graph, rows, True, given)
+    n, joined = graph.n_vertices, join_sources(graph, rows)
+    # The choice is reused: a few more edges do not change it, and ranking takes time.
+    CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
+    try:
+        paths = solve_one(joined, n, once=True, predecessors=tree, **given)
+    except DistanceOverflowError:  # its message names the added vertex
+        raise DistanceOverflowError(
+            f"a distance from the sources does not fit {joined.weight_dtype}: scale the weights "
+            "down"
+        ) from None
     distances = paths.distances[:n]
+    if not tree:
+        return Nearest(distances, None)
     before = paths.predecessors.copy()
     # Tops first: with negative weights a path may lead over vertices beyond the limit.
     top = clear_unreached(_tops(before, n), distances)
@@ -162,34 +173,11 @@ def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Near
     return Nearest(distances, top, own)
 
 
-def nearest_distances(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Any:
-    """Return the distance of each vertex from the nearest of checked sources."""
-    if (near := _within(graph, rows, tree=False, **given)) is not None:
-        return near.distances
-    return _joined_search(graph, rows, False, given).distances[: graph.n_vertices]
-
-
-def _joined_search(
-    graph: Graph, rows: NDArray[np.int64], predecessors: bool, given: dict[str, Any]
-) -> Paths:
-    """Search from an additional vertex with an edge of weight 0 to each source."""
-    joined = join_sources(graph, rows)
-    # The choice is reused: a few more edges do not change it, and ranking takes time.
-    CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
-    try:
-        return solve_one(joined, graph.n_vertices, once=True, predecessors=predecessors, **given)
-    except DistanceOverflowError:  # its message names the added vertex
-        raise DistanceOverflowError(
-            f"a distance from the sources does not fit {joined.weight_dtype}: scale the weights "
-            "down"
-        ) from None
-
-
 def _within(
     graph: Graph,
     rows: NDArray[np.int64],
     *,
-    tree: bool = True,
+    tree: bool,
     limit: Any = None,
     method: str = "auto",
     device: Device = "auto",
