@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.answer.paths import Paths
-from nearfar.answer.streets import line_of, one_per_street, parts_of
+from nearfar.answer.streets import line_of, map_coordinates, one_per_street, parts_of
 from nearfar.answer.turn_paths import TurnPaths
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.build import row_edges
@@ -61,17 +61,14 @@ class Reach(NamedTuple):
         return self._replace(vertices=self.vertices[near], distances=self.distances[near])
 
 
-def _coordinates(graph: Graph) -> NDArray[np.float64]:
-    """Return longitudes and latitudes."""
-    xy = graph.coordinates
-    if xy is None:
-        raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
+def _require_degrees(graph: Graph) -> None:
+    """Refuse a graph without longitudes and latitudes."""
+    map_coordinates(graph)
     if not on_earth(graph):
         raise GraphError(
             "the coordinates are not longitude and latitude in degrees, as GeoJSON requires: "
             "convert them first"
         )
-    return xy
 
 
 def routes(paths: Paths, targets: Iterable[Any]) -> dict[str, Any]:
@@ -104,7 +101,7 @@ def routes(paths: Paths, targets: Iterable[Any]) -> dict[str, Any]:
 
 def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[str, Any]:
     """Return results of :func:`nearfar.shortest_path` as GeoJSON; see :func:`routes`."""
-    _coordinates(graph)
+    _require_degrees(graph)
     features = []
     for names, distance in found:
         line = line_of(graph, graph.indices_of(names))
@@ -178,7 +175,7 @@ def reach_features(
 ) -> dict[str, Any]:
     """Return the streets or areas that several sources reach; see :func:`isochrones`."""
     named = named_graph(graph)
-    _coordinates(named)
+    _require_degrees(named)
     check_above_zero(width=width)
     features = []
     descending = check_limits(limits)

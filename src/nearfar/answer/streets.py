@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.answer.paths import lightest_edges
+from nearfar.errors import GraphError
 from nearfar.graph.build import row_edges
 from nearfar.graph.geography import on_earth
 from nearfar.graph.graph import Graph
@@ -56,6 +57,13 @@ class Parts(NamedTuple):
         cut = np.clip((least - self.since[kept]) / length, 0, 1)
         step = end - begin
         return np.stack([begin + cut[:, None] * step, begin + part[:, None] * step], axis=1)
+
+
+def map_coordinates(graph: Graph) -> NDArray[np.float64]:
+    """Return the coordinates of a graph that is drawn."""
+    if graph.coordinates is None:
+        raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
+    return graph.coordinates
 
 
 def one_per_street(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -245,8 +245,7 @@ class Exchange:
         Raises
         ------
         GraphError
-            If no edge has the named attribute, if none is named and there are numeric ones, or
-            if a weight is not a number.
+            As for :meth:`from_networkx`.
         """
         arrays, kept = libraries.from_igraph(graph, weight)
         return cls.from_checked(arrays, **kept)
@@ -578,8 +577,7 @@ class Exchange:
         Parameters
         ----------
         x, y : number, or arrays of equal length
-            Longitude and latitude in degrees if the graph's coordinates are geographic; otherwise
-            in units of the coordinates.
+            As for :meth:`nearest_vertex`.
         to : {"edge", "vertex"}
             Element to snap to. Edges follow the lines stored in graphs from OSMnx and geographic
             tables, and are straight otherwise.

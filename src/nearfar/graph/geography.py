@@ -54,10 +54,7 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
         raise GraphError("the graph has no coordinates: nearest_vertex needs x and y of vertices")
     if not len(xy):
         raise GraphError("the graph has no vertices")
-    try:
-        points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
-    except (TypeError, ValueError):
-        raise VertexError("x and y must be numbers, or vectors of the same length") from None
+    points = as_points(x, y)
     if not np.isfinite(points).all():
         raise VertexError(f"point {points[~np.isfinite(points).all(axis=1)][0]} is not finite")
     spherical = on_earth(graph)
@@ -70,6 +67,18 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
         )
 
     return nearest_in(graph, _TREE.of(graph, lambda: vertex_tree(graph)), points)
+
+
+def as_points(x: Any, y: Any) -> NDArray[np.float64]:
+    """Return points of shape (k, 2) from their coordinates; masked ones are NaN."""
+    try:
+        x, y = (
+            np.ma.filled(one.astype(np.float64), np.nan) if np.ma.isMaskedArray(one) else one
+            for one in (x, y)
+        )
+        return np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
+    except (TypeError, ValueError):
+        raise VertexError("x and y must be numbers, or vectors of the same length") from None
 
 
 def vertex_tree(graph: Graph, members: NDArray[np.int64] | None = None) -> Any:

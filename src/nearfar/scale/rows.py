@@ -56,10 +56,6 @@ class _Plan:
     def shape(self) -> tuple[int, int]:
         return len(self.rows), self.graph.n_vertices if self.columns is None else len(self.columns)
 
-    @property
-    def further(self) -> dict[str, Any]:
-        return {}
-
 
 def distances(
     client: Any,

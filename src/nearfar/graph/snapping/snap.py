@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar.errors import GraphError, OptionError, VertexError, quoted
-from nearfar.graph.geography import EARTH_RADIUS, nearest_in, on_earth, vertex_tree
+from nearfar.graph.geography import EARTH_RADIUS, as_points, nearest_in, on_earth, vertex_tree
 from nearfar.graph.slots import Slot
 from nearfar.graph.snapping.lines import closed_of, edge_lines, line_points
 from nearfar.options import check_kind
@@ -296,14 +296,7 @@ def _wrong_place(row: int, text: str) -> VertexError:
 
 def _points(graph: Graph, x: Any, y: Any, index: _Streets | _Vertices) -> NDArray[np.float64]:
     """Check the coordinates of places; swapped longitude and latitude are an error."""
-    try:
-        x, y = (  # masked coordinates are missing
-            np.ma.filled(one.astype(np.float64), np.nan) if np.ma.isMaskedArray(one) else one
-            for one in (x, y)
-        )
-        points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
-    except (TypeError, ValueError):
-        raise VertexError("x and y must be numbers, or vectors of the same length") from None
+    points = as_points(x, y)
     wrong = ~np.isfinite(points).all(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))

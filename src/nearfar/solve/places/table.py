@@ -174,30 +174,29 @@ class _Labelled:
 
 
 class _Written:
-    """Description of a table that is written to a file."""
+    """Table as the run that writes a file."""
 
-    engine = "table"
+    engine, columns = "table", None
 
-    def __init__(
-        self, blocks: TableBlocks, origins: Places, destinations: Places, path: str
-    ) -> None:
+    def __init__(self, blocks: TableBlocks, origins: Places) -> None:
         self.graph: Any = _Labelled(blocks.graph, origins)
         self.rows = np.arange(len(blocks.origins), dtype=np.int64)
-        self.columns = None
         self.limit, self.block = blocks.limit, blocks.block
-        #: Names of the columns of a Parquet file.
-        self.column_names = [str(name) for name in _plain(destinations.names)]
-        several = len({"origin", *self.column_names}) <= len(self.column_names)
-        if several and path.endswith(".parquet"):
-            raise OptionError(
-                "two columns would have the same name: give the destinations distinct names other "
-                "than 'origin', or write .npy"
-            )
-        state = hashlib.sha256("\n".join(self.column_names).encode("utf-8", "backslashreplace"))
-        for places in (origins.snapped, destinations.snapped):
-            for array in (places.edge, places.share, places.vertex):
-                state.update(np.ascontiguousarray(array).tobytes())
-        self.further: dict[str, Any] = {"places": state.hexdigest()}
+
+
+def _file(blocks: TableBlocks, origins: Places, destinations: Places, path: str) -> FileSink:
+    """Return the sink of a file, whose manifest identifies the places."""
+    names = [str(name) for name in _plain(destinations.names)]
+    if path.endswith(".parquet") and len({"origin", *names}) <= len(names):
+        raise OptionError(
+            "two columns would have the same name: give the destinations distinct names other "
+            "than 'origin', or write .npy"
+        )
+    state = hashlib.sha256("\n".join(names).encode("utf-8", "backslashreplace"))
+    for places in (origins.snapped, destinations.snapped):
+        for array in (places.edge, places.share, places.vertex):
+            state.update(np.ascontiguousarray(array).tobytes())
+    return FileSink(path, _Written(blocks, origins), {"places": state.hexdigest()}, names)
 
 
 def prepared_places(
@@ -318,7 +317,7 @@ def table(
     blocks = TableBlocks(solved, starts.snapped, ends.snapped, limit, solver, block)
     sink: FileSink | ArraySink
     if library is None and is_path(out):
-        sink = FileSink(os.fspath(out), _Written(blocks, starts, ends, os.fspath(out)))
+        sink = _file(blocks, starts, ends, os.fspath(out))
     else:
         sink = ArraySink(_target(out, blocks.shape))
     unreached, count = 0, len(blocks.origins)

@@ -61,8 +61,6 @@ class _Run(Protocol):
     def limit(self) -> Any: ...
     @property
     def engine(self) -> str: ...
-    @property
-    def further(self) -> dict[str, Any]: ...
 
 
 def _is_manifest(known: Any) -> bool:
@@ -87,12 +85,22 @@ def finished_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
 
 
 class FileSink(Sink):
-    """Sink for ``out=path``."""
+    """Sink for ``out=path``; ``further`` values determine the rows and belong to the manifest.
+
+    A Parquet file has one column per distance if there are names for them.
+    """
 
     in_order = True
 
-    def __init__(self, path: str, run: _Run) -> None:
+    def __init__(
+        self,
+        path: str,
+        run: _Run,
+        further: dict[str, Any] | None = None,
+        column_names: list[str] | None = None,
+    ) -> None:
         self.path, self.run = Path(path), run
+        self.further, self.column_names = further or {}, column_names
         self.manifest = self.path.with_name(self.path.name + ".manifest.json")
         self.blocks: dict[int, int] = {}
         self._held = contextlib.ExitStack()
@@ -126,7 +134,7 @@ class FileSink(Sink):
             "shape": list(shape),
             "dtype": dtype.name,
             "names": self._names(),
-            **run.further,
+            **self.further,
         }
         known = self._load()
         if known is not None and not self.path.exists():
@@ -170,9 +178,8 @@ class FileSink(Sink):
             return ZarrRows(self.path, self.shape, self.dtype, self.run.block)
         if not self.shape[1]:
             raise OptionError("a .parquet file needs at least one target: give one, or out='x.npy'")
-        named = getattr(self.run, "column_names", None)
         sources = self.run.graph.name_of(self.run.rows)
-        return ParquetRows(self.path, sources, self.n_blocks, named)
+        return ParquetRows(self.path, sources, self.n_blocks, self.column_names)
 
     def _load(self) -> dict[str, Any] | None:
         try:
