@@ -33,27 +33,14 @@ _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
 
 
 class Reach(NamedTuple):
-    """Vertices that a source reaches, and the edge on which the source lies.
+    """Vertices that a source reaches, and the edge on which the source lies."""
 
-    Attributes
-    ----------
-    source : vertex name or label
-    vertices : int array, shape (r,)
-        Indices in the searched graph.
-    distances : array, shape (r,)
-    edge, back : int
-        Edge on which a place lies, and the edge in the opposite direction along the same line; -1
-        for none.
-    share : float
-        Fraction of the edge's length before the place.
-    """
-
-    source: Any
-    vertices: NDArray[Any]
+    source: Any  # vertex name or label
+    vertices: NDArray[Any]  # indices in the searched graph
     distances: NDArray[Any]
-    edge: int = -1
-    back: int = -1
-    share: float = 0.0
+    edge: int = -1  # edge on which a place lies; -1 for none
+    back: int = -1  # edge in the opposite direction along the same line; -1 for none
+    share: float = 0.0  # fraction of the edge's length before the place
 
     def within(self, limit: float) -> Reach:
         """Return the part of the reach within a distance."""

@@ -20,7 +20,7 @@ from nearfar.graph import build, on_device
 from nearfar.graph.build import row_edges, row_starts
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
-from nearfar.graph.given import kept
+from nearfar.graph.given import frozen, kept
 from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Kept, Slot
 from nearfar.graph.snapping.lines import OF_EDGES, closed_edges
@@ -382,9 +382,7 @@ class Graph(Vertices, Exchange):
         """Weights, shape (m,); int32 ones without weights."""
         if self.weights is not None:
             return self.weights
-        ones = np.ones(self.n_edges, dtype=np.int32)
-        ones.flags.writeable = False
-        return ones
+        return frozen(np.ones(self.n_edges, dtype=np.int32))
 
     @property
     def n_negative(self) -> int:

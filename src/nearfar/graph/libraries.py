@@ -151,13 +151,8 @@ def to_networkx(graph: Graph, weight: str) -> Any:
     sources, targets, weights = edges_once(graph)
     pairs = sources * max(graph.n_vertices, 1) + targets
     several = len(np.unique(pairs)) < len(pairs)
-    kinds = {
-        (True, False): nx.DiGraph,
-        (True, True): nx.MultiDiGraph,
-        (False, False): nx.Graph,
-        (False, True): nx.MultiGraph,
-    }
-    made = kinds[graph.directed, several](**graph.attributes)
+    kind = ("Multi" if several else "") + ("DiGraph" if graph.directed else "Graph")
+    made = getattr(nx, kind)(**graph.attributes)
     names = _names(graph)
     if graph.coordinates is None:
         made.add_nodes_from(names)

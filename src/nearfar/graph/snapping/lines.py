@@ -25,18 +25,11 @@ OF_EDGES = ("edge_keys", "edge_rows", "edge_columns", EDGE_LINES, CLOSED_EDGES)
 
 
 class EdgeLines(NamedTuple):
-    """Points of every edge between its ends; the ends have the coordinates of the vertices.
+    """Points of every edge between its ends; the ends have the coordinates of the vertices."""
 
-    Attributes
-    ----------
-    first : int64 array, shape (m + 1,)
-        The points of edge ``e`` are ``xy[first[e]:first[e + 1]]``, from tail to head.
-    xy : float64 array, shape (k, 2)
-        Coordinates of all points.
-    """
-
+    # shape (m + 1,); the points of edge `e` are `xy[first[e]:first[e + 1]]`, from tail to head
     first: NDArray[np.int64]
-    xy: NDArray[np.float64]
+    xy: NDArray[np.float64]  # shape (k, 2)
 
 
 _LINES: Slot[EdgeLines] = Slot("lines of edges")
@@ -50,18 +43,10 @@ def tails_of(graph: Graph, edges: NDArray[Any]) -> NDArray[np.int64]:
 
 
 class ClosedEdges(NamedTuple):
-    """Closed edges, which the graph stores as self-loops.
+    """Closed edges, which the graph stores as self-loops."""
 
-    Attributes
-    ----------
-    edge : int64 array
-        Positions in ascending order.
-    head : int64 array
-        Original heads.
-    """
-
-    edge: NDArray[np.int64]
-    head: NDArray[np.int64]
+    edge: NDArray[np.int64]  # positions in ascending order
+    head: NDArray[np.int64]  # original heads
 
     def among(self, edges: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Return whether each edge is closed, and its index in these arrays."""

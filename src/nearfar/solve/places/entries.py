@@ -29,23 +29,13 @@ if TYPE_CHECKING:
 
 
 class Entries(NamedTuple):
-    """Vertices next to places, and the costs between them.
+    """Vertices next to places, and the costs between them; shapes are (k, w)."""
 
-    Attributes
-    ----------
-    vertex : int64 array, shape (k, w)
-        Head of the place's edge, then the tail (w = 2); -1 for none. A place on a vertex has only
-        this vertex, in the first column. With turn costs, all connections of the place in any
-        order.
-    cost : float64 array, shape (k, w)
-        Cost between place and vertex; infinite without a path.
-    edge : int64 array, shape (k, w)
-        Edge that is travelled in part; -1 for a place on a vertex.
-    """
-
+    # head of the place's edge, then the tail (w = 2); -1 for none. A place on a vertex has only
+    # this vertex, in the first column. With turn costs, all connections in any order
     vertex: NDArray[np.int64]
-    cost: NDArray[np.float64]
-    edge: NDArray[np.int64]
+    cost: NDArray[np.float64]  # cost between place and vertex; infinite without a path
+    edge: NDArray[np.int64]  # edge that is travelled in part; -1 for a place on a vertex
 
 
 def check_weights(graph: Graph) -> None:

@@ -23,13 +23,7 @@ LATITUDES = ("lat", "latitude")
 
 
 class NamedPlaces(NamedTuple):
-    """Coordinates with labels, for use without data frames.
-
-    Attributes
-    ----------
-    x, y : arrays, shape (k,)
-    labels : array, shape (k,)
-    """
+    """Coordinates with labels, for use without data frames; shapes are (k,)."""
 
     x: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -37,21 +31,11 @@ class NamedPlaces(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Places on a graph, and their labels.
-
-    Attributes
-    ----------
-    snapped : Snapped
-    labels : sequence or None
-        Index of the data frame or series, or the vertices; None for coordinates without labels.
-    framed : bool
-        Whether the places were given in a pandas data frame or series, so that answers are data
-        frames.
-    """
+    """Places on a graph, and their labels."""
 
     snapped: Snapped
-    labels: Any
-    framed: bool
+    labels: Any  # index of the data frame or series, or the vertices; None if there are none
+    framed: bool  # whether they were given in a pandas data frame or series, as answers then are
 
     @property
     def names(self) -> Any:

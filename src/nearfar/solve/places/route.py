@@ -220,28 +220,11 @@ def _is_single(graph: Graph, given: Any) -> bool:
 
 
 class Ends:
-    """Connections by which the shortest routes of pairs of places begin and end.
-
-    Attributes
-    ----------
-    graph : Graph
-        Graph with the edges on which the places lie.
-    searched : Graph
-        Graph with the vertices of the connections.
-    turns : TurnGraph or None
-        Graph with turn costs that relates the two.
-    origins, destinations : Snapped
-        Places, one row per pair.
-    leaving, arriving : Entries
-        Connections from the origins, and to the destinations.
-    first, last : int64 arrays, shape (k,)
-        Chosen columns of the connections; -1 if the route stays on one edge or does not exist.
-    length : float64 array, shape (k,)
-        Length of each route; infinite if it does not exist.
-    """
+    """Connections by which the shortest routes of pairs of places begin and end."""
 
     def __init__(self, graph: Graph | TurnGraph, origins: Snapped, destinations: Snapped) -> None:
         self.turns = graph if isinstance(graph, TurnGraph) else None
+        #: Graph with the edges on which the places lie, and graph with the connected vertices.
         self.graph, self.searched = named_graph(graph), searched_graph(graph)
         check_weights(self.graph)
         if len(origins) != len(destinations):
@@ -251,8 +234,9 @@ class Ends:
         self.origins, self.destinations = origins, destinations
         self.leaving: Entries = entries(graph, origins, True)
         self.arriving: Entries = entries(graph, destinations, False)
-        self.first = np.full(len(origins), -1, np.int64)
-        self.last = np.full(len(origins), -1, np.int64)
+        #: Chosen columns of the connections; -1 if the route stays on one edge or does not exist.
+        self.first, self.last = np.full((2, len(origins)), -1, np.int64)
+        #: Length of each route; infinite if it does not exist.
         self.length = np.full(len(origins), np.inf)
 
     def vertices(self, i: int) -> tuple[int, int]:

@@ -21,18 +21,12 @@ from nearfar.system.memory import empty
 
 
 class Sink(ABC):
-    """Receiver of blocks of rows; each arrives once, in any order, from threads of any device.
+    """Receiver of blocks of rows; each arrives once, in any order, from threads of any device."""
 
-    Attributes
-    ----------
-    on_device : bool
-        Whether it accepts rows on the device, from methods that can leave them there.
-    in_order : bool
-        Whether it receives the rows of all given sources in order, including repeated ones, instead
-        of those of distinct sources.
-    """
-
-    on_device = in_order = False
+    #: Whether it accepts rows on the device, from methods that can leave them there.
+    on_device = False
+    #: Whether it receives the rows of all given sources in order, and not of distinct sources.
+    in_order = False
 
     @abstractmethod
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
