@@ -18,8 +18,8 @@ from nearfar.prepared import is_prepared
 from nearfar.raster.raster import Raster
 from nearfar.raster.solve import cost_distance
 from nearfar.solve.option_types import SearchOptions
+from nearfar.solve.places.entries import with_place
 from nearfar.solve.places.given import is_place
-from nearfar.solve.places.joined import with_place
 from nearfar.solve.steps.attempt import solve
 from nearfar.solve.steps.plan import first_plan
 from nearfar.solve.steps.request import (

@@ -11,9 +11,10 @@ combinations of several such vertices. The search is in ``prepared/cpu/routes.cp
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import OptionError, UnreachableError, quoted
@@ -24,9 +25,6 @@ from nearfar.prepared.turns import PreparedTurns
 from nearfar.solve.places.route import Route, chosen_ends, made_routes
 from nearfar.solve.places.table import prepared_places
 from nearfar.solve.steps.request import check_count
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 #: Candidate vertices tried per requested route.
 _TRIES = 12

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, OptionError, VertexError, listed, quoted
 from nearfar.graph.geography import on_earth
+from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.snap import Snapped
 from nearfar.solve.steps.request import vertex_indices
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
 
 #: Names of columns with coordinates, ignoring case.
 LONGITUDES = ("lon", "lng", "long", "longitude")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.answer.geography import collection, line_feature
 from nearfar.errors import OptionError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.snapping.lines import edge_lines, line_points, route_points
 from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import TurnGraph, named_graph, real_edges, searched_graph
@@ -19,20 +23,10 @@ from nearfar.prepared.cpu.pairs import pair_distances
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
-from nearfar.solve.places.entries import check_weights, entries, part
+from nearfar.solve.places.entries import Entries, check_weights, entries, part
 from nearfar.solve.places.given import is_place
 from nearfar.solve.places.table import prepared_places
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Literal
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-    from nearfar.solve.places.entries import Entries
 
 #: Number of paths from which several threads search.
 _SHARED = 32

@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.answer.frames import LABELLED, labelled_matrix, labelling_library
 from nearfar.errors import OptionError, did_you_mean, keyword, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.snapping.snap import Snapped
-from nearfar.graph.turns import named_graph, searched_graph
+from nearfar.graph.turns import TurnGraph, named_graph, searched_graph
 from nearfar.options import check_limit
 from nearfar.prepared.scenario import Scenario
 from nearfar.solve.many import distances
@@ -32,15 +36,6 @@ from nearfar.solve.steps.request import (
 from nearfar.solve.steps.room import is_path
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-    from nearfar.graph.turns import TurnGraph
 
 #: Bytes of a block of the table, including the distances between vertices.
 _BLOCK_BYTES = 1 << 27
