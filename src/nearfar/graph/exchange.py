@@ -52,12 +52,12 @@ def not_a_graph(given: Any) -> str:
 class Exchange:
     """Constructors from other libraries' graphs, and conversions to them."""
 
-    if TYPE_CHECKING:
-
-        @classmethod
-        def from_checked(cls, arrays: Any, **kept: Any) -> Graph:
-            """Make a graph of validated arrays, as :class:`nearfar.Graph` does."""
-            ...
+    @classmethod
+    def from_checked(cls, arrays: Any, **kept: Any) -> Graph:
+        """Make a graph from validated arrays and other arguments of the constructor."""
+        graph: Any = cls.__new__(cls)
+        graph._fill(arrays, arrays.device_arrays is not None, **kept)
+        return cast("Graph", graph)
 
     # ---- constructors --------------------------------------------------------------------------
 

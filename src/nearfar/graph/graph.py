@@ -145,13 +145,6 @@ class Graph(Vertices, Exchange):
                 raise GraphError(f"coordinates of vertex {wrong} are {x}, {y}: give finite numbers")
             self.coordinates = xy
 
-    @classmethod
-    def from_checked(cls, arrays: build.HostArrays | on_device.DeviceArrays, **kept: Any) -> Graph:
-        """Make a graph from validated arrays and other arguments of the constructor."""
-        graph = cls.__new__(cls)
-        graph._fill(arrays, arrays.device_arrays is not None, **kept)
-        return graph
-
     def _fill_like(
         self, graph: Graph, arrays: build.HostArrays | on_device.DeviceArrays, **other: Any
     ) -> None:

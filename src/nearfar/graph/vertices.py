@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,13 +19,7 @@ _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 class Vertices:
     """Names and indices of the vertices of :class:`nearfar.Graph`."""
 
-    if TYPE_CHECKING:
-
-        @property
-        def n_vertices(self) -> int:
-            """Number of vertices, as in Graph."""
-            ...
-
+    n_vertices: Any
     vertex_names: NDArray[Any] | range | None
     #: Names of the vertices if they are consecutive numbers: the indices, or a range of names.
     #: None for an array of names.
