@@ -577,7 +577,8 @@ class Exchange:
         Parameters
         ----------
         x, y : number, or arrays of equal length
-            As for :meth:`nearest_vertex`.
+            Longitude and latitude in degrees if the graph's coordinates are geographic; otherwise
+            in units of the coordinates.
         to : {"edge", "vertex"}
             Element to snap to. Edges follow the lines stored in graphs from OSMnx and geographic
             tables, and are straight otherwise.

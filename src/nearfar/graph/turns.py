@@ -14,6 +14,7 @@ turns, and its paths, without the links, are paths of the original graph, edge b
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 
+@dataclass(eq=False, repr=False)
 class TurnGraph:
     """Graph with turn costs, built by :meth:`nearfar.Graph.with_turns`.
 
@@ -58,20 +60,14 @@ class TurnGraph:
         Cost of the turn before each edge, in units of the weights.
     """
 
-    def __init__(
-        self,
-        original: Graph,
-        graph: Graph,
-        starts: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        vertices: NDArray[np.int64],
-        edges: NDArray[np.int64],
-        extra: NDArray[Any],
-    ) -> None:
-        self.original, self.graph = original, graph
-        self.starts, self.ends, self.vertices = starts, ends, vertices
-        self.edges, self.extra = edges, extra
-        self._reverse: TurnGraph | None = None
+    original: Graph
+    graph: Graph
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    vertices: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    extra: NDArray[Any]
+    _reverse: TurnGraph | None = field(default=None, init=False)
 
     @property
     def n_vertices(self) -> int:

@@ -198,6 +198,7 @@ def distances(
     >>> nearfar.distances(g, pairs=[(0, 1), (1, 2)])
     array([4, 3], dtype=int32)
     """
+    given: dict[str, Any] = {"limit": limit, "device": device, "threads": threads}
     if isinstance(graph, Raster):
         refuse_for_raster(
             method, weight=weight != "weight", predecessors=predecessors, pairs=pairs,
@@ -206,8 +207,7 @@ def distances(
         )  # fmt: skip
         if sources is None:
             raise OptionError("give the sources: one row per cell of a Raster would be too large")
-        given: dict[str, Any] = {"targets": targets, "limit": limit, "device": device}
-        return cost_distances(graph, sources, threads=threads, progress=progress, **given)
+        return cost_distances(graph, sources, targets=targets, progress=progress, **given)
     graph = as_graph_or_turns(graph, weight)
     labelled = isinstance(out, str) and out in LABELLED
     if labelled and (predecessors or reduce):
@@ -216,8 +216,7 @@ def distances(
     check_block("distances", block)
     check_stats(stats, progress)
     if labelled or pairs is not None or isinstance(graph, TurnGraph):
-        how: dict[str, Any] = {"method": method, "device": device, "threads": threads,
-                               "limit": limit, "stats": stats, "progress": progress,
+        how: dict[str, Any] = {"method": method, **given, "stats": stats, "progress": progress,
                                "memory": memory, "block": block, "devices": devices,
                                **options}  # fmt: skip
         if labelled:
@@ -236,7 +235,7 @@ def distances(
             f"{keyword('predecessors')} needs all columns in an array: omit targets, and files"
         )
     if devices is not None:
-        device = _on_cuda(device)
+        given["device"] = _on_cuda(device)
     # A file receives all rows in order, so only its blocks solve repeated sources once.
     places = None
     if out is None or not is_path(out):
@@ -246,14 +245,12 @@ def distances(
         "all_pairs" if _is_every(rows, graph.n_vertices) else "batch",
         rows,
         method=method,
-        device=device,
-        threads=threads,
-        limit=limit,
         targets=columns,
         predecessors=predecessors,
         out=out,
         reduced=reduce is not None,
         sparse=isinstance(out, str) and out == "csr",
+        **given,
     )
     sharing = None
     if devices is not None and several.chosen(devices) != several.chosen(None):

@@ -101,19 +101,18 @@ def nearest(
     >>> nearfar.nearest(g, [0, 3], k=2).sources.tolist()
     [[0, -1], [0, -1], [3, 0], [3, -1]]
     """
+    given: dict[str, Any] = {"limit": limit, "device": device, "threads": threads}
     if isinstance(graph, Raster):
         refuse_for_raster(method, **options, weight=weight != "weight", k=k)
-        surface = cost_distance(
-            graph, sources, limit=limit, device=device, threads=threads, stats=stats
-        )
+        surface = cost_distance(graph, sources, stats=stats, **given)
         nearest_at = surface.allocation
         places = np.where(nearest_at < 0, -1, surface.sources[np.maximum(nearest_at, 0)])
         return Nearest(surface.distances, places, surface.predecessors if predecessors else None)
     if isinstance(graph, TurnGraph):
         refuse_tree_of_turns(predecessors)
         begins = np.unique(vertex_indices(graph.original, sources, "source"))
-        found = nearest(graph.graph, graph.starts[begins], method=method, device=device,
-                        threads=threads, limit=limit, stats=stats, k=k, **options)  # fmt: skip
+        starts = graph.starts[begins]
+        found = nearest(graph.graph, starts, method=method, stats=stats, k=k, **given, **options)
         places = found.sources[graph.ends]
         places = module_of(places).where(places < 0, -1, graph.vertices[to_host(places)])
         return Nearest(found.distances[graph.ends], external_names(graph.original, places))
@@ -124,19 +123,10 @@ def nearest(
     if k is not None:
         if predecessors:
             raise OptionError(f"{keyword('predecessors')} cannot be combined with k")
-        given = {"method": method, "device": device, "threads": threads, "limit": limit, **options}
-        return k_nearest(graph, np.sort(rows), k, given, stats)
+        return k_nearest(graph, np.sort(rows), k, {"method": method, **given, **options}, stats)
     try:
-        found = nearest_indices(
-            graph,
-            rows,
-            method=method,
-            device=device,
-            threads=threads,
-            limit=limit,
-            stats=stats,
-            options=dict(options),
-        )
+        how: dict[str, Any] = {"method": method, "stats": stats, "options": dict(options)}
+        found = nearest_indices(graph, rows, **how, **given)
     except NegativeCycleError as error:  # of the joined graph, without names
         raise NegativeCycleError([graph.name_of(v) for v in error.cycle], error.total) from None
     return Nearest(
