@@ -215,10 +215,9 @@ def _entered(
     edges = graph.edges[edges]
     taken = (edges >= 0) & (left >= 0)
     edges, left = edges[taken], left[taken]
-    order = np.lexsort((-left, edges))  # the cheapest turn into each edge
-    edges, left = edges[order], left[order]
-    first = np.append(True, edges[1:] != edges[:-1])[: len(edges)]
-    return edges[first], left[first]
+    order = np.argsort(-left, kind="stable")  # the cheapest turn into each edge
+    edges, first = np.unique(edges[order], return_index=True)
+    return edges, left[order[first]]
 
 
 def _lines_within(graph: Graph | TurnGraph, near: Reach, limit: float) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ one entry per processor and per GPU.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,22 +96,22 @@ def machine(device: str) -> Machine:
         return default
 
 
-def store(name: str, found: Machine) -> Path:
-    """Store the speeds of a processor or GPU, and return the path of the file."""
+def _change(change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Change the entries of the file."""
     global _generation
     _generation += 1
-    entry = {name: asdict(found)}
-    cache.update(
-        profile_path(), "machines", _FORMAT, lambda known: {**known, **entry}, "machine speeds"
-    )
+    cache.update(profile_path(), "machines", _FORMAT, change, "machine speeds")
+
+
+def store(name: str, found: Machine) -> Path:
+    """Store the speeds of a processor or GPU, and return the path of the file."""
+    _change(lambda known: {**known, name: asdict(found)})
     return profile_path()
 
 
 def reset() -> bool:
     """Delete the measured speeds, so that the defaults apply; return whether there were any."""
-    global _generation
-    _generation += 1
     had = bool(stored())
     if had:
-        cache.update(profile_path(), "machines", _FORMAT, lambda _: {}, "machine speeds")
+        _change(lambda _: {})
     return had

@@ -58,7 +58,7 @@ def refuse_missing_weight(
 
 
 def from_networkx(
-    graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
+    graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None
 ) -> tuple[HostArrays, dict[str, Any]]:
     """Convert as :meth:`nearfar.Graph.from_networkx` describes."""
     check_weight(weight)
@@ -156,12 +156,7 @@ def _symmetric(sources: NDArray[Any], targets: NDArray[Any], values: list[Any]) 
 
 
 def from_dataframe(
-    table: Any,
-    source: str = "source",
-    target: str = "target",
-    weight: str | None = "weight",
-    *,
-    directed: bool = True,
+    table: Any, source: str, target: str, weight: str | None, directed: bool
 ) -> tuple[HostArrays, dict[str, Any]]:
     """Convert as :meth:`nearfar.Graph.from_dataframe` describes."""
     check_weight(weight)
@@ -210,9 +205,7 @@ def _holds_numbers(column: Any) -> bool:
     return array.dtype.kind in "iuf" or (len(array) > 0 and is_number(array[0]))
 
 
-def from_dense(
-    matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
-) -> HostArrays:
+def from_dense(matrix: ArrayLike, missing: float | None, directed: bool) -> HostArrays:
     """Convert as :meth:`nearfar.Graph.from_dense` describes."""
     mask = np.ma.getmaskarray(matrix) if isinstance(matrix, np.ma.MaskedArray) else None
     if isinstance(matrix, np.matrix):  # its rows stay two-dimensional

@@ -151,7 +151,7 @@ class Exchange:
             For a column that is missing or has empty entries, or if no weights are named but a
             column could be weights.
         """
-        arrays, kept = convert.from_dataframe(table, source, target, weight, directed=directed)
+        arrays, kept = convert.from_dataframe(table, source, target, weight, directed)
         return cls.from_checked(arrays, **kept)
 
     @classmethod
@@ -222,7 +222,7 @@ class Exchange:
         GraphError
             If the matrix is not square, or its zeros are ambiguous.
         """
-        arrays = convert.from_dense(matrix, missing=missing, directed=directed)
+        arrays = convert.from_dense(matrix, missing, directed)
         return cls.from_checked(arrays, directed=directed)
 
     @classmethod

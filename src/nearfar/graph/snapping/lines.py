@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar.errors import GraphError
-from nearfar.graph.build import row_edges, row_starts
+from nearfar.graph.build import row_edges, row_starts, unpaired_edge
 from nearfar.graph.given import as_numpy
 from nearfar.graph.slots import Slot
 
@@ -153,14 +153,8 @@ def closed_edges(
         both = np.concatenate([before.edge, at[new]])
         order = np.argsort(both)
         closed = ClosedEdges(both[order], np.concatenate([before.head, heads[new]])[order])
-    symmetric = not graph.directed
-    if symmetric:
-        weights = graph.effective_weights[at]
-        forward, backward = np.lexsort((weights, heads, tails)), np.lexsort((weights, tails, heads))
-        symmetric = all(
-            np.array_equal(one[forward], other[backward])
-            for one, other in ((tails, heads), (heads, tails), (weights, weights))
-        )
+    weights = graph.effective_weights[at]
+    symmetric = not graph.directed and unpaired_edge(tails, heads, weights) is None
     attributes = {**graph.attributes, CLOSED_EDGES: closed}
     lines = edge_lines(graph)
     if lines is not None:  # closed edges are not drawn
