@@ -340,30 +340,38 @@ class Graph(Vertices, Exchange):
         """(indptr, indices, weights) on the device, or None for a graph on the host."""
         return self._arrays.device_arrays
 
+    @property
+    def _parts(self) -> tuple[Any, Any, Any]:
+        """Row starts, targets and weights (or None) without a copy from a device."""
+        arrays = self._arrays
+        return arrays.device_arrays or (arrays.indptr, arrays.indices, arrays.weights)
+
     @cached_property
     def n_vertices(self) -> int:
         """Number of vertices."""
-        return self._arrays.n_vertices
+        return len(self._parts[0]) - 1
 
     @cached_property
     def n_edges(self) -> int:
         """Number of stored edges; an undirected edge counts twice."""
-        return self._arrays.n_edges
+        return len(self._parts[1])
 
-    @property
+    @cached_property
     def is_weighted(self) -> bool:
         """Whether edges have weights; otherwise every edge has weight 1."""
-        return self._arrays.weight_dtype is not None
+        return self._parts[2] is not None
 
     @cached_property
     def weight_dtype(self) -> np.dtype[Any]:
         """Dtype of weights and distances; int32 without weights."""
-        return self._arrays.weight_dtype or np.dtype(np.int32)
+        weights = self._parts[2]
+        return np.dtype(np.int32 if weights is None else weights.dtype)
 
     @cached_property
     def index_dtype(self) -> np.dtype[Any]:
         """Dtype of ``indptr`` and ``indices``."""
-        return self._arrays.index_dtype
+        dtype: np.dtype[Any] = np.dtype(self._parts[0].dtype)
+        return dtype
 
     @property
     def _scan(self) -> dict[str, Any]:
@@ -453,7 +461,7 @@ class Graph(Vertices, Exchange):
     @property
     def nbytes(self) -> int:
         """Size of the arrays in bytes, including packed edges once a solver has built them."""
-        own = self._arrays.nbytes
+        own = sum(int(array.nbytes) for array in self._parts if array is not None)
         narrow = NARROW_VIEW.get(self)
         own += narrow.bytes if narrow is not None else 0
         return own + (self.view.packed_bytes if self.has_view else 0)
@@ -523,7 +531,7 @@ class Graph(Vertices, Exchange):
         if dtype is None:
             wrong = listed([getattr(given, "__name__", given)])
             raise GraphError(f"weights cannot be {wrong}: use int32, int64, float32 or float64")
-        if dtype == self._arrays.weight_dtype:
+        if self.is_weighted and dtype == self.weight_dtype:
             return self
         return AS_TYPE.of(self, lambda: self._with_arrays(self._arrays.astype(dtype)), dtype)
 
@@ -935,7 +943,7 @@ class Graph(Vertices, Exchange):
 
 def _warn_of_gaps(arrays: build.HostArrays) -> None:
     """Warn of indices with so many gaps that they are probably names."""
-    n = arrays.n_vertices
+    n = len(arrays.indptr) - 1
     if n <= _GAPS * np.count_nonzero(np.diff(arrays.indptr)):
         return
     with_edge = np.diff(arrays.indptr) > 0

@@ -57,32 +57,6 @@ class DeviceArrays:
         """Weights."""
         return None if self.device_arrays[2] is None else _download(self.device_arrays[2])
 
-    @property
-    def n_vertices(self) -> int:
-        """Number of vertices."""
-        return len(self.device_arrays[0]) - 1
-
-    @property
-    def n_edges(self) -> int:
-        """Number of stored edges."""
-        return len(self.device_arrays[1])
-
-    @property
-    def weight_dtype(self) -> np.dtype[Any] | None:
-        """Dtype of the weights; None without weights."""
-        return None if self.device_arrays[2] is None else np.dtype(self.device_arrays[2].dtype)
-
-    @property
-    def index_dtype(self) -> np.dtype[Any]:
-        """Dtype of the index arrays."""
-        dtype: np.dtype[Any] = self.device_arrays[0].dtype
-        return dtype
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the arrays on the device, in bytes."""
-        return sum(int(array.nbytes) for array in self.device_arrays if array is not None)
-
     def widest_vertex(self) -> int:
         """Return the first vertex of largest out-degree."""
         return int(self.scan["widest_vertex"])
@@ -93,9 +67,9 @@ class DeviceArrays:
 
     def weight_sample(self, step: int) -> NDArray[Any]:
         """Return every ``step``-th weight on the host, starting with the first."""
-        weights = self.device_arrays[2]
+        _, indices, weights = self.device_arrays
         if weights is None:
-            return np.ones(-(-self.n_edges // step), dtype=np.int32)
+            return np.ones(-(-len(indices) // step), dtype=np.int32)
         return runtime.download(weights[::step].copy())
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
@@ -111,7 +85,7 @@ class DeviceArrays:
         """Return the arrays with weights converted exactly to another dtype on the device."""
         indptr, indices, weights = self.device_arrays
         with runtime.on_device(int(indptr.device.id)):  # the caller's current device may differ
-            given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
+            given = runtime.cupy().ones(len(indices), np.int32) if weights is None else weights
             changed = as_dtype(given, dtype)
             if dtype.kind == "i" and not bool((changed == given).all()):
                 refuse_dtype(dtype)
@@ -119,17 +93,16 @@ class DeviceArrays:
 
     def without_weights(self) -> DeviceArrays:
         """Return the same edges with weight 1 each, sharing the arrays."""
-        weights = checked_weights(None, self.n_edges)[1]
-        return DeviceArrays(
-            (self.device_arrays[0], self.device_arrays[1], None), {**self.scan, **weights}
-        )
+        indptr, indices, _ = self.device_arrays
+        _, weights = checked_weights(None, len(indices))
+        return DeviceArrays((indptr, indices, None), {**self.scan, **weights})
 
     def one_way_edge(self) -> int | None:
         """Return an edge without a reverse edge of the same weight, or None; O(m log m)."""
         cp, (indptr, indices, weights) = runtime.cupy(), self.device_arrays
-        edges = cp.arange(self.n_edges, dtype=indptr.dtype)
+        edges = cp.arange(len(indices), dtype=indptr.dtype)
         tails = cp.searchsorted(indptr, edges, side="right") - 1
-        values = cp.ones(self.n_edges, np.int32) if weights is None else weights
+        values = cp.ones(len(indices), np.int32) if weights is None else weights
         return unpaired_edge(tails, indices, values)
 
 
