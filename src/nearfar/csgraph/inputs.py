@@ -160,17 +160,10 @@ def _both_ways(graph: Graph) -> Graph:
 
 def _both_ways_there(graph: Graph) -> Graph:
     """Return the graph with every edge in both directions, in O(m log m) on the device."""
-    cp = runtime.cupy()
     indptr, indices, weights = graph.device_arrays
-    n, m = graph.n_vertices, graph.n_edges
-    rows = cp.searchsorted(indptr, cp.arange(m, dtype=indptr.dtype), side="right") - 1
-    rows = rows.astype(indices.dtype, copy=False)
-    tails, heads = cp.concatenate((rows, indices)), cp.concatenate((indices, rows))
-    order = cp.argsort(tails)
-    counts = cp.cumsum(cp.bincount(tails, minlength=n))
-    starts = cp.concatenate((cp.zeros(1, dtype=np.int64), counts))
-    both = None if weights is None else cp.concatenate((weights, weights))[order]
-    arrays = on_device.validate(starts, heads[order], both, copy=False)
+    tails = on_device.tails(indptr, len(indices))
+    n = graph.n_vertices
+    arrays = on_device.from_edges(tails, indices, weights, n_vertices=n, directed=False)
     return Graph.from_checked(arrays, directed=False)
 
 

@@ -99,11 +99,15 @@ class DeviceArrays:
 
     def one_way_edge(self) -> int | None:
         """Return an edge without a reverse edge of the same weight, or None; O(m log m)."""
-        cp, (indptr, indices, weights) = runtime.cupy(), self.device_arrays
-        edges = cp.arange(len(indices), dtype=indptr.dtype)
-        tails = cp.searchsorted(indptr, edges, side="right") - 1
-        values = cp.ones(len(indices), np.int32) if weights is None else weights
-        return unpaired_edge(tails, indices, values)
+        indptr, indices, weights = self.device_arrays
+        values = runtime.cupy().ones(len(indices), np.int32) if weights is None else weights
+        return unpaired_edge(tails(indptr, len(indices)), indices, values)
+
+
+def tails(indptr: Any, m: int) -> Any:
+    """Return the tail of each edge, on the device."""
+    cp = runtime.cupy()
+    return cp.searchsorted(indptr, cp.arange(m, dtype=indptr.dtype), side="right") - 1
 
 
 def _download(array: Any) -> NDArray[Any]:
