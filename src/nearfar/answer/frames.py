@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
+from nearfar.errors import OptionError, did_you_mean, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.libraries import needed
 from nearfar.graph.names import object_array
 
 #: Libraries whose tables can hold an answer.
@@ -33,8 +34,8 @@ def labelling_library(name: str | None, among: tuple[str, ...] = LABELLED[:2]) -
             return importlib.import_module(one)
         except ImportError:
             continue
-    wanted = name or among[0]
-    raise MissingDependencyError(f"this table needs {wanted}: pip install {wanted}")
+    module: ModuleType = needed(name or among[0], "this table")
+    return module
 
 
 def with_unreached(distances: NDArray[Any], unreached: float) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, VertexError, quoted
 from nearfar.graph.given import kept
-from nearfar.graph.names import as_names
+from nearfar.graph.names import as_names, positions
 
 _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 
@@ -116,13 +116,7 @@ class Vertices:
     @cached_property
     def _index_by_name(self) -> dict[Any, int]:
         """Dict from names to indices; -1 for a name of several vertices."""
-        names: list[Any] = self.vertex_names.tolist()  # type: ignore[union-attr]
-        found = {name: i for i, name in enumerate(names)}
-        if len(found) < len(names):
-            for i, name in enumerate(names):
-                if found[name] != i:
-                    found[name] = -1
-        return found
+        return positions(self.vertex_names.tolist())  # type: ignore[union-attr]
 
     def _check_distinct_names(self, what: str) -> None:
         """Refuse a conversion that identifies vertices by name if names repeat."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib
 import os
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,7 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import MissingDependencyError, OptionError
+from nearfar.errors import OptionError
+from nearfar.graph.libraries import needed
 from nearfar.system.output import naming, replacing
 
 
@@ -108,13 +110,8 @@ class ZarrRows:
     def __init__(
         self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], block: int
     ) -> None:
-        try:
-            import zarr
-        except ImportError:
-            raise MissingDependencyError(
-                "writing .zarr needs zarr: pip install 'nearfar[dask]'"
-            ) from None
-        self.zarr, self.path, self.shape, self.dtype, self.block = zarr, path, shape, dtype, block
+        self.zarr = needed("zarr", "writing .zarr", "dask")
+        self.path, self.shape, self.dtype, self.block = path, shape, dtype, block
 
     def open(self, fresh: bool) -> None:
         """Create the array, or open the existing one as its only writer."""
@@ -163,13 +160,8 @@ class ParquetRows:
     def __init__(
         self, path: Path, sources: NDArray[Any], n_blocks: int, columns: list[str] | None = None
     ) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise MissingDependencyError(
-                "writing .parquet needs pyarrow: pip install 'nearfar[tables]'"
-            ) from None
+        pyarrow = needed("pyarrow", "writing .parquet", "tables")
+        self.parquet = importlib.import_module("pyarrow.parquet")
         self.arrow, self.path, self.n_blocks, self.columns = pyarrow, path, n_blocks, columns
         try:
             self.sources = pyarrow.array(sources.tolist() if sources.dtype.kind == "O" else sources)
@@ -205,14 +197,14 @@ class ParquetRows:
             lists = self.arrow.FixedSizeListArray.from_arrays(flat, rows.shape[1])
             table = self.arrow.table({"source": part, "distances": lists})
         with replacing(self._file(number), sole=True) as place:
-            self.arrow.parquet.write_table(table, place)
+            self.parquet.write_table(table, place)
             with open(place, "rb") as handle:
                 os.fsync(handle.fileno())
         sync_folder(self.path)
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
         """Return the rows of a block."""
-        table = self.arrow.parquet.read_table(self._file(number))
+        table = self.parquet.read_table(self._file(number))
         sources = self.arrow.chunked_array([self.sources[first : first + count]])
         named = "source" if self.columns is None else "origin"
         if not table.column(named).equals(sources):  # a manifest with another block size
