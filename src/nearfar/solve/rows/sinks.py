@@ -171,8 +171,7 @@ class ArraySink(Sink):
 class CsrSink(Sink):
     """Sink that stores the reached pairs as a sparse matrix, including zeros."""
 
-    def __init__(self, width: int) -> None:
-        self.width = width
+    def __init__(self) -> None:
         self.blocks: dict[int, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:

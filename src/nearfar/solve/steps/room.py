@@ -72,12 +72,12 @@ def sink_of(
         return DeviceArraySink(out, in_parts) if stay else ArraySink(out, run.plan.request.threads)
     room = max((free - scratch) // 4, 1)
     if reduction is not None:
-        _cut_reduced(run, reduction, room, (kept, less), block, stay)
+        _cut_reduced(run, room, (kept, less), block)
         threads = run.plan.request.threads
         return ReducingSink(reduction, run.rows, run.columns, run.graph, stay, threads)
     run.block = run.rows_at_once = block or max(1, min(_fitting(run, room), _share(run)))
     if isinstance(out, str) and out == "csr":
-        return CsrSink(run.shape[1])
+        return CsrSink()
     if is_path(out):
         from nearfar.solve.rows.files import FileSink
 
@@ -179,9 +179,7 @@ def _fitting(run: Run, room: int) -> int:
     return int(min(room, held_at_most) // max(row, 1))
 
 
-def _cut_reduced(
-    run: Run, reduction: Reduction, room: int, kept: tuple[int, str], block: int | None, stay: bool
-) -> None:
+def _cut_reduced(run: Run, room: int, kept: tuple[int, str], block: int | None) -> None:
     """Set the number of rows solved at a time, and the number reduced at a time."""
     share, fitting = _share(run), _fitting(run, room)
     if run.plan.on_device:
