@@ -98,32 +98,26 @@ def pair_distances(
     simple = {n for n, value in arguments.items() if value not in (None, "auto")} <= _WALKS_TAKE
     limit, devices, memory = (arguments.get(name) for name in ("limit", "devices", "memory"))
     on_gpu = device == "cuda" or devices is not None or runtime.is_device_array(pairs)
-    if isinstance(graph, Prepared) and simple and on_gpu:
+    ready = graph if isinstance(graph, Prepared) and simple else None
+    if ready is not None and on_gpu:
         workers = arguments.get("threads")
-        found = graph.distances_of_pairs(pairs, workers, device=device, devices=devices)
+        found = ready.distances_of_pairs(pairs, workers, device=device, devices=devices)
         stats.update(pairs_by="walks", reason=WALKED)
         return _finished(graph, found, limit, stats, began)
     entries = _Pairs.of(*pair_indices(graph, pairs))
     fill = entries.fill_a_table(memory)
-    if not isinstance(graph, Prepared) or not simple:
-        fresh = None
-        if simple and not fill and not on_gpu and not graph.on_device:
-            fresh = _prepared_for(call, graph, entries)
-        if fresh is None:
-            found = None
-            if simple and not on_gpu and not graph.on_device and memory is None:
-                found = _from_both_ends(call, graph, entries)
-            if found is None:
-                found = _searched(call, graph, entries, fill)
-            return narrowed(found, graph.weight_dtype)
-        graph, seconds = fresh
-        if seconds:
-            stats["prepare_seconds"] = seconds
-    elif fill and len(entries.starts) >= _FEW:
-        found = _searched(call, graph, entries, fill)
+    here = simple and not on_gpu and not graph.on_device
+    if ready is None and here and not fill:
+        ready = _prepared_for(call, graph, entries)
+    if ready is None or (fill and len(entries.starts) >= _FEW):
+        found = None
+        if ready is None and here and memory is None:
+            found = _from_both_ends(call, graph, entries)
+        if found is None:
+            found = _searched(call, graph, entries, fill)
         return narrowed(found, graph.weight_dtype)
     threads = check_threads(arguments.get("threads"))
-    found = many_pair_distances(graph, entries.starts, entries.ends, threads, memory, stats)
+    found = many_pair_distances(ready, entries.starts, entries.ends, threads, memory, stats)
     reason = _BY_LABELS if stats["pairs_by"] == "labels" else WALKED
     within = "; prepared within this call" if "prepare_seconds" in stats else ""
     stats["reason"] = reason + within
@@ -139,8 +133,8 @@ def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began
     return narrowed(found, graph.weight_dtype)
 
 
-def _prepared_for(call: _Call, graph: Graph, entries: _Pairs) -> tuple[Prepared, float] | None:
-    """Prepare the graph if walks repay it; return the result and the seconds, or None."""
+def _prepared_for(call: _Call, graph: Graph, entries: _Pairs) -> Prepared | None:
+    """Return the prepared graph if walks repay preparing it, else None."""
     threads, limit, memory = map(call.arguments.get, ("threads", "limit", "memory"))
     given: dict[str, Any] = {"device": call.device, "threads": threads, "limit": limit}
     request = make_request(graph, "batch", entries.rows, targets=entries.columns, **given)
@@ -160,9 +154,12 @@ def _prepared_for(call: _Call, graph: Graph, entries: _Pairs) -> tuple[Prepared,
     if cost is None or cost.seconds >= searches:
         return None
     try:
-        return made_ready(graph, False, request.threads)
+        ready, seconds = made_ready(graph, False, request.threads)
     except Declined:
         return None
+    if seconds:
+        call.stats["prepare_seconds"] = seconds
+    return ready
 
 
 def _from_both_ends(call: _Call, graph: Graph, asked: _Pairs) -> Any:
