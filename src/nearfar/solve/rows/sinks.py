@@ -150,18 +150,15 @@ class ArraySink(Sink):
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
         """Copy rows that were not solved in place; widen the array to 64 bits if the rows are."""
         with self._one_at_a_time:
-            self._put(first, rows)
-
-    def _put(self, first: int, rows: NDArray[Any]) -> None:
-        part = self.array[first : first + len(rows)]
-        if rows.base is part or (rows.size and np.shares_memory(rows, part)):
-            return
-        if _is_wider(rows, self.array, self.given):
-            if first == 0 and len(rows) == len(self.array):
-                self.array = rows
+            part = self.array[first : first + len(rows)]
+            if rows.base is part or (rows.size and np.shares_memory(rows, part)):
                 return
-            self.array = widened(self.array, rows.dtype)
-        self.array[first : first + len(rows)] = widened(rows, self.array.dtype)
+            if _is_wider(rows, self.array, self.given):
+                if first == 0 and len(rows) == len(self.array):
+                    self.array = rows
+                    return
+                self.array = widened(self.array, rows.dtype)
+            self.array[first : first + len(rows)] = widened(rows, self.array.dtype)
 
     def finish(self) -> Any:
         """Return the array."""
