@@ -51,7 +51,7 @@ def adjacency(
         graph = graph.without_weights()
     if directed or not graph.directed:
         return graph
-    return _both_ways_there(graph) if graph.device_arrays is not None else _both_ways(graph)
+    return _both_ways_on_device(graph) if graph.device_arrays is not None else _both_ways(graph)
 
 
 def lies_on_device(matrix: Any) -> bool:
@@ -158,7 +158,7 @@ def _both_ways(graph: Graph) -> Graph:
     )
 
 
-def _both_ways_there(graph: Graph) -> Graph:
+def _both_ways_on_device(graph: Graph) -> Graph:
     """Return the graph with every edge in both directions, in O(m log m) on the device."""
     indptr, indices, weights = graph.device_arrays
     tails = on_device.tails(indptr, len(indices))

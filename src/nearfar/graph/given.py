@@ -36,10 +36,10 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
 
 def as_weights(weights: Any) -> NDArray[Any]:
     """Convert weights of any library to a NumPy array of a supported dtype."""
-    return supported(as_numpy(weights, "weights"))
+    return as_weight_dtype(as_numpy(weights, "weights"))
 
 
-def supported(array: NDArray[Any]) -> NDArray[Any]:
+def as_weight_dtype(array: NDArray[Any]) -> NDArray[Any]:
     """Convert weights to a supported dtype: smaller integers to int32, float16 to float32."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "b" or (kind in "iu" and size < 4):

@@ -23,7 +23,7 @@ from nearfar.graph.build import (
     refuse_weight,
     unpaired_edge,
 )
-from nearfar.graph.given import checked_indices, supported
+from nearfar.graph.given import as_weight_dtype, checked_indices
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype
 from nearfar.system.devices.structs import struct_dtype
@@ -135,7 +135,7 @@ def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = Tru
     # Indices are checked in int64 before they are truncated to int32.
     if not first.dtype == targets.dtype == dtype:
         first, targets = (array.astype(np.int64, copy=False) for array in (first, targets))
-    values = None if weights is None else supported(runtime.upload(weights))
+    values = None if weights is None else as_weight_dtype(runtime.upload(weights))
     if values is not None and values.shape != targets.shape:
         raise GraphError(f"weights has shape {values.shape}, but there are {len(targets)} edges")
     made = _checked(first, targets, values)

@@ -106,12 +106,12 @@ def pair_distances(
         return _finished(graph, found, limit, stats, began)
     entries = _Pairs.of(*pair_indices(graph, pairs))
     fill = entries.fill_a_table(memory)
-    here = simple and not on_gpu and not graph.on_device
-    if ready is None and here and not fill:
+    on_host = simple and not on_gpu and not graph.on_device
+    if ready is None and on_host and not fill:
         ready = _prepared_for(call, graph, entries)
     if ready is None or (fill and len(entries.starts) >= _FEW):
         found = None
-        if ready is None and here and memory is None:
+        if ready is None and on_host and memory is None:
             found = _from_both_ends(call, graph, entries)
         if found is None:
             found = _searched(call, graph, entries, fill)
@@ -175,8 +175,8 @@ def _from_both_ends(call: _Call, graph: Graph, asked: _Pairs) -> Any:
     distances, left, counters = found
     if len(left):
         others = _Pairs.of(asked.starts[left], asked.ends[left])
-        alone = call._replace(device="cpu", progress=None, stats={})
-        rest = _searched(alone, graph, others, False)
+        rest_call = call._replace(device="cpu", progress=None, stats={})
+        rest = _searched(rest_call, graph, others, False)
         wide = np.promote_types(rest.dtype, distances.dtype)
         distances = widened(distances, wide)
         distances[left] = widened(rest, wide)

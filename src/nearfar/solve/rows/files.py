@@ -205,7 +205,7 @@ class FileSink(Sink):
     def save(self) -> None:
         """Write the manifest with the blocks finished so far."""
         with self._one_at_a_time:
-            said = {
+            content = {
                 **self.identity,
                 "block": self.run.block,
                 "engine": self.run.engine,
@@ -213,7 +213,7 @@ class FileSink(Sink):
                 "blocks": {str(number): found for number, found in sorted(self.blocks.items())},
             }
             with replacing(self.manifest, sole=True) as place, place.open("wb") as file:
-                file.write(json.dumps(said, indent=1).encode())
+                file.write(json.dumps(content, indent=1).encode())
                 file.flush()
                 os.fsync(file.fileno())
             sync_folder(self.manifest.parent)
