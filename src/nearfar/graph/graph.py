@@ -102,8 +102,8 @@ class Graph(Vertices, Exchange):
         are_on_device = [is_device_array(array) for array in given]
         check = on_device.validate if all(are_on_device) else build.validate
         arrays = check(indptr, indices, weights, copy=copy)
-        kept = directed, vertex_names, coordinates, attributes, copy
-        self._fill(arrays, any(are_on_device), *kept)
+        besides = directed, vertex_names, coordinates, attributes, copy
+        self._fill(arrays, any(are_on_device), *besides)
         one_way = None if directed else self._arrays.one_way_edge()
         if one_way is not None:
             tail = int(np.searchsorted(self.indptr, one_way, side="right")) - 1
@@ -356,7 +356,7 @@ class Graph(Vertices, Exchange):
         """Number of stored edges; an undirected edge counts twice."""
         return len(self._parts[1])
 
-    @cached_property
+    @property
     def is_weighted(self) -> bool:
         """Whether edges have weights; otherwise every edge has weight 1."""
         return self._parts[2] is not None

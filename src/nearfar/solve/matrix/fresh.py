@@ -69,7 +69,7 @@ class MatrixGraph(Graph):
     ) -> None:
         self._matrix, self.skips_nan = MatrixArrays(rows, make), skips_nan
         # These are known without validation.
-        self.n_vertices, self.is_weighted = len(rows[0]) - 1, True
+        self.n_vertices = len(rows[0]) - 1
         self.weight_dtype, self.index_dtype = np.dtype(np.float64), np.dtype(np.int32)
         self._fill(cast("HostArrays", self._matrix))
 
