@@ -1,8 +1,8 @@
 """Conversion of NetworkX graphs, tables of edges, dense matrices and SciPy matrices to arrays.
 
-The functions call :func:`nearfar.graph.build.from_edges` and return its arrays; those for graphs
-with names also return the other arguments of :class:`nearfar.Graph`. They are documented by the
-class methods of the same names. :mod:`nearfar.graph.libraries` and :mod:`nearfar.graph.geography`
+The functions call :func:`nearfar.graph.build.from_edges` and return its arrays, or the arguments of
+``Graph.from_checked`` for graphs with names. They are documented by the class methods of the same
+names. :mod:`nearfar.graph.libraries` and :mod:`nearfar.graph.geography`
 convert graphs of further libraries.
 """
 
@@ -59,7 +59,7 @@ def refuse_missing_weight(
 
 def from_networkx(
     graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None
-) -> tuple[HostArrays, dict[str, Any]]:
+) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_networkx` describes."""
     check_weight(weight)
     names = list(graph)
@@ -75,7 +75,8 @@ def from_networkx(
         (sources, targets), numbers = _attribute(graph, place, weight)
         arrays = from_edges(sources, targets, numbers, n_vertices=len(names), directed=directed)
     as_is = names == list(range(len(names)))
-    return arrays, {
+    return {
+        "arrays": arrays,
         "directed": directed,
         "vertex_names": None if as_is else object_array(names),
         "coordinates": coordinates_of((d.get("x"), d.get("y")) for d in graph.nodes.values()),
@@ -157,7 +158,7 @@ def _symmetric(sources: NDArray[Any], targets: NDArray[Any], values: list[Any]) 
 
 def from_dataframe(
     table: Any, source: str, target: str, weight: str | None, directed: bool
-) -> tuple[HostArrays, dict[str, Any]]:
+) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_dataframe` describes."""
     check_weight(weight)
     lazy = hasattr(table, "collect")  # accessing the columns of a polars LazyFrame would warn
@@ -195,7 +196,7 @@ def from_dataframe(
     as_is = present.dtype.kind in "iu" and np.array_equal(present, np.arange(len(present)))
     names: NDArray[Any] | None = None if as_is else present
     arrays = from_edges(codes[0], codes[1], weights, n_vertices=len(present), directed=directed)
-    return arrays, {"directed": directed, "vertex_names": names}
+    return {"arrays": arrays, "directed": directed, "vertex_names": names}
 
 
 def _holds_numbers(column: Any) -> bool:

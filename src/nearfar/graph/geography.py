@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, VertexError, listed, quoted
-from nearfar.graph.build import HostArrays, from_edges
+from nearfar.graph.build import from_edges
 from nearfar.graph.convert import from_networkx
 from nearfar.graph.libraries import needed
 from nearfar.graph.slots import Slot
@@ -108,7 +108,7 @@ def _on_sphere(xy: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def from_geodataframe(
     table: Any, weight: str | None, directed: bool, digits: int | None
-) -> tuple[HostArrays, dict[str, Any]]:
+) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_geodataframe` describes."""
     shapely = needed("shapely", "from_geodataframe", "geo")
     lines = np.asarray(table.geometry.values)
@@ -134,7 +134,8 @@ def from_geodataframe(
         attributes[EDGE_LINES] = shapes
     if table.crs is not None:
         attributes |= {"crs": table.crs.to_string(), "geographic": table.crs.is_geographic}
-    return made, {"directed": directed, "coordinates": xy, "attributes": attributes}
+    kept = {"directed": directed, "coordinates": xy, "attributes": attributes}
+    return {"arrays": made, **kept}
 
 
 def _line_weights(table: Any, lines: Any, weight: str | None, shapely: Any) -> tuple[Any, str]:
@@ -196,9 +197,7 @@ def rows_of_edges(
     return rows, tails != codes[0][rows]
 
 
-def from_osmnx(
-    graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None
-) -> tuple[HostArrays, dict[str, Any]]:
+def from_osmnx(graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_osmnx` describes."""
     try:
         xy = np.array([(data["x"], data["y"]) for _, data in graph.nodes(data=True)], dtype=float)
@@ -206,7 +205,7 @@ def from_osmnx(
         raise GraphError(
             f"a vertex has no {error}: this is not an OSMnx graph, use Graph.from_networkx"
         ) from None
-    arrays, kept = from_networkx(graph, weight)
+    kept = from_networkx(graph, weight)
     attributes: dict[str, Any] = {"attribution": "© OpenStreetMap contributors"}
     if weight in _UNITS:
         attributes["unit"] = _UNITS[str(weight)]
@@ -228,4 +227,4 @@ def from_osmnx(
             drawn = lines_of_rows(np.array(shapes, dtype=object), codes, xy, True)
             if drawn is not None:
                 attributes[EDGE_LINES] = drawn
-    return arrays, {**kept, "coordinates": xy.reshape(-1, 2), "attributes": attributes}
+    return {**kept, "coordinates": xy.reshape(-1, 2), "attributes": attributes}

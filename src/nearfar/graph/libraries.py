@@ -1,7 +1,7 @@
 """Conversion from and to igraph, rustworkx, PyTorch Geometric, NetworkX and pandas.
 
-The constructors call :func:`nearfar.graph.build.from_edges` and return its arrays and the other
-arguments of :class:`nearfar.Graph`. They are documented by the methods of the same names.
+The constructors call :func:`nearfar.graph.build.from_edges` and return the arguments of
+``Graph.from_checked``. They are documented by the methods of the same names.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def needed(name: str, what: str, extra: str | None = None) -> Any:
 # ---- constructors ------------------------------------------------------------------------------
 
 
-def from_igraph(graph: Any, weight: str | None) -> tuple[HostArrays, dict[str, Any]]:
+def from_igraph(graph: Any, weight: str | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_igraph` describes."""
     n, directed = graph.vcount(), graph.is_directed()
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
@@ -56,13 +56,11 @@ def from_igraph(graph: Any, weight: str | None) -> tuple[HostArrays, dict[str, A
         kept["vertex_names"] = as_names(graph.vs["name"])
     if {"x", "y"} <= set(of_vertices):
         kept["coordinates"] = coordinates_of(zip(graph.vs["x"], graph.vs["y"], strict=True))
-    made = from_edges(ends[:, 0], ends[:, 1], weights, n_vertices=n, directed=directed)
-    return made, kept
+    arrays = from_edges(ends[:, 0], ends[:, 1], weights, n_vertices=n, directed=directed)
+    return {"arrays": arrays, **kept}
 
 
-def from_rustworkx(
-    graph: Any, weight: str | Callable[[Any], Any] | None
-) -> tuple[HostArrays, dict[str, Any]]:
+def from_rustworkx(graph: Any, weight: str | Callable[[Any], Any] | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_rustworkx` describes."""
     directed = hasattr(graph, "successors")
     vertices = np.array(list(graph.node_indices()), dtype=np.int64)
@@ -73,7 +71,7 @@ def from_rustworkx(
         ends = np.searchsorted(vertices, ends)
     weights = _payloads([payload for _, _, payload in edges], weight)
     made = from_edges(ends[:, 0], ends[:, 1], weights, n_vertices=len(vertices), directed=directed)
-    return made, {"directed": directed, "vertex_names": None if whole else vertices}
+    return {"arrays": made, "directed": directed, "vertex_names": None if whole else vertices}
 
 
 def _payloads(payloads: list[Any], weight: str | Callable[[Any], Any] | None) -> Any:
