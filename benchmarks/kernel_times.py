@@ -28,13 +28,13 @@ from nearfar.cuda.kernel_times import kernel_times
 from nearfar.cuda.loops.settle import Criterion, Settle, Steps, settle_loop
 from nearfar.generators import generate
 from nearfar.graph.delta import paper_delta
-from nearfar.graph.dense import dense_view
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import case, proven
 from nearfar.lab.bench.suite import draw_sources
 from nearfar.options import LaunchOptions, build_options
 from nearfar.papers.davidson_2014 import graphs as davidson_graphs
 from nearfar.papers.johnson_apsp import graphs as johnson_graphs
+from nearfar.papers.martin_2009.frontier.dense import dense_matrix
 from nearfar.papers.ortega_arranz_2015 import graphs as ortega_graphs
 from nearfar.papers.ortega_arranz_2015.run import DEFAULT_SHAPE
 from nearfar.registry import Answer, Workspace, registered
@@ -163,7 +163,7 @@ def matrices(scale: str) -> Iterator[dict[str, Any]]:
         what = {"graph": f"matrix {n:,}"}
         run = solver(graph, source, "frontier_matrix_predecessors@cuda")
         yield measure({**what, "label": "U-GPU"}, graph, truth, run)
-        matrix = runtime.upload(dense_view(graph).matrix)
+        matrix = runtime.upload(dense_matrix(graph))
         for label, (kernel, text) in STORES.items():
             run = stored(graph, source, matrix, kernel, text)
             yield measure({**what, "label": label}, graph, truth, run)

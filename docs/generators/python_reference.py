@@ -276,7 +276,7 @@ _INTERNAL = frozenset(
         *("Graph.weight_sample", "Graph.widest_vertex", "Prepared.adds_floats"),
         *("Prepared.answer_dtype", "Prepared.beyond_arcs", "Prepared.fitting"),
         *("Prepared.metric_view", "Prepared.summed", "Prepared.summing", "Prepared.tight_form"),
-        *("Raster.describe", "Raster.is_barrier", "Reduction.sink", "SlopeTable.in_dtype"),
+        *("Raster.describe", "Raster.is_barrier", "SlopeTable.in_dtype"),
         *("Surface.as_floats", "TreeLabels.between", "TurnGraph.first_negative"),
         *("TurnGraph.indices_of", "TurnGraph.n_negative", "TurnGraph.name_of"),
         *("TurnGraph.of_edges", "TurnGraph.searched_weights", "TurnGraph.to_edges"),

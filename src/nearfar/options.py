@@ -65,24 +65,25 @@ def canonical_device(
     return cast("Literal['auto', 'cpu', 'cuda']", found)
 
 
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
+    """Return whether a value is an integer of Python or NumPy, and not a truth value."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _is_finite(value: Any) -> bool:
-    if _is_integer(value):
+    if is_integer(value):
         return True
     return isinstance(value, (float, np.floating)) and math.isfinite(value)
 
 
 def _is_bool(value: Any) -> bool:
-    return isinstance(value, (bool, np.bool_)) or (_is_integer(value) and value in (0, 1))
+    return isinstance(value, (bool, np.bool_)) or (is_integer(value) and value in (0, 1))
 
 
 #: Kinds that an annotation accepts, and the expected kind for messages.
 _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "bool": (_is_bool, "true or false"),
-    "int": (_is_integer, "an integer"),
+    "int": (is_integer, "an integer"),
     "float": (_is_finite, "a finite number"),
     "str": (lambda value: isinstance(value, str), "text"),
     "None": (lambda value: value is None, "none"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,7 @@ from nearfar import Graph, _cpu
 from nearfar.choose import machine as choose_machine
 from nearfar.choose import ranking as choose
 from nearfar.choose.calibrate import calibrate
-from nearfar.choose.machine import CPU, H200, Machine, assumed
+from nearfar.choose.machine import CPU, H200, Machine
 from nearfar.choose.ranking import estimates
 from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import CacheError
@@ -35,6 +37,16 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 @pytest.fixture
 def grid() -> Graph:
     return generate("grid", rows=300, columns=300)
+
+
+@contextlib.contextmanager
+def assumed(device: str, what: Machine) -> Iterator[None]:
+    """See the choices of another machine."""
+    known, before = choose_machine.machine, choose_machine.generation()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(choose_machine, "machine", lambda d: what if d == device else known(d))
+        patch.setattr(choose_machine, "generation", lambda: (before, what.measured, id(what)))
+        yield
 
 
 def first(graph: Graph, **fields: object) -> str:

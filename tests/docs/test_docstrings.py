@@ -20,7 +20,10 @@ MODULES = tuple(name.removeprefix("nearfar.") for name in reference.MODULES)
 
 
 def public() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Return functions and methods that the package and its public modules name."""
+    """Return functions and methods that the package and its public modules name.
+
+    Members for use within the package only have one line.
+    """
     places = [("nearfar", nearfar)]
     places += [(name, importlib.import_module(f"nearfar.{name}")) for name in MODULES]
     for place, module in places:
@@ -29,7 +32,8 @@ def public() -> Iterator[tuple[str, Callable[..., Any]]]:
             if inspect.isfunction(found):
                 yield f"{place}.{name}", found
             elif inspect.isclass(found) and place == "nearfar":
-                yield from ((f"{name}.{key}", value) for key, value in reference.members(found))
+                members = ((f"{name}.{key}", value) for key, value in reference.members(found))
+                yield from (pair for pair in members if pair[0] not in reference._INTERNAL)
 
 
 FUNCTIONS = dict(public())

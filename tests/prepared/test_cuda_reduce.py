@@ -20,6 +20,7 @@ from nearfar.prepared.cuda.sinks.reduction import DeviceReduction
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve import Reduction
 from nearfar.solve.many import all_pairs, distances
+from nearfar.solve.rows.reductions import ReducingSink
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import random_graph
 from tests.covering import each_value
@@ -129,7 +130,7 @@ def test_floats_as_the_sweep_adds_them(
         assert prepared.fixed is not None
         rows = prepared.fixed.floats(steps, np.dtype(dtype))
         rows[rows > dtype(2.25)] = np.inf
-    sink = Reduction.parse(kind).sink(sources, None, prepared)
+    sink = ReducingSink(Reduction.parse(kind), sources, None, prepared)
     sink.start(rows.shape, rows.dtype)
     sink.put(0, 0, rows.copy())
     same(found, sink.finish())

@@ -16,6 +16,7 @@ import nearfar
 from nearfar import DistanceOverflowError, Graph
 from nearfar.graph.dtypes import unreached_value
 from nearfar.solve import Reduction
+from nearfar.solve.rows.reductions import ReducingSink
 from tests.datafiles import data_path
 from tests.prepared.test_queries import check_path, every_pair, ready
 from tests.strategies import graphs
@@ -74,7 +75,7 @@ def test_meshes(graph: Graph, perfect: bool) -> None:
         found = nearfar.distances(prepared, pairs[:5, 0], reduce=how, method=ROWS)
         given = {} if prepared.fixed is None else {"method": ROWS}
         rows = nearfar.distances(graph, pairs[:5, 0], **given)
-        sink = Reduction.parse(how).sink(pairs[:5, 0], None, graph)
+        sink = ReducingSink(Reduction.parse(how), pairs[:5, 0], None, graph)
         sink.start(rows.shape, rows.dtype)
         sink.put(0, 0, rows)
         np.testing.assert_array_equal(found, sink.finish())

@@ -221,7 +221,7 @@ KILLS = {
     "after the disk space was taken": ("forms", "_reserve", 1, "after"),
     "before a later block": ("DATA", "write", 4, "before"),
     "after a later block": ("DATA", "write", 4, "after"),
-    "before a later manifest": ("store.FileSink", "_save", 5, "before"),
+    "before a later manifest": ("store.FileSink", "save", 5, "before"),
     "in a later manifest": ("store.json", "dumps", 5, "after"),
 }
 KILLED = (

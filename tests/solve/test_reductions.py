@@ -12,7 +12,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.registry import Partial
 from nearfar.solve.many import distances
-from nearfar.solve.rows.reductions import Reduction, combine, finish, identity
+from nearfar.solve.rows.reductions import ReducingSink, Reduction, combine, finish, identity
 
 KINDS = ("count", "sum", "mean", "max", "summary", "nearest:5", ("histogram", (0, 2.5, 40, 900)))
 
@@ -28,7 +28,7 @@ def rows_of(dtype: str) -> tuple[Graph, np.ndarray]:
 def partial(graph: Graph, rows: np.ndarray, reduction: Reduction, columns: np.ndarray) -> Partial:
     """Return the partial result of these columns."""
     every = np.arange(len(rows))
-    sink = reduction.sink(every, columns, graph)
+    sink = ReducingSink(reduction, every, columns, graph)
     (found,) = sink.of_rows(0, rows[:, columns].copy())
     return found
 

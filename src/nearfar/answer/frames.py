@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
+from nearfar.errors import OptionError, did_you_mean, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.libraries import needed
+from nearfar.graph.names import object_array
 
 #: Libraries whose tables can hold an answer.
 LABELLED = ("pandas", "polars", "xarray")
@@ -32,8 +34,8 @@ def labelling_library(name: str | None, among: tuple[str, ...] = LABELLED[:2]) -
             return importlib.import_module(one)
         except ImportError:
             continue
-    wanted = name or among[0]
-    raise MissingDependencyError(f"this table needs {wanted}: pip install {wanted}")
+    module: ModuleType = needed(name or among[0], "this table")
+    return module
 
 
 def with_unreached(distances: NDArray[Any], unreached: float) -> NDArray[Any]:
@@ -60,8 +62,11 @@ def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
     return isinstance(value, (int, np.integer)) and bool(bounds.min <= value <= bounds.max)
 
 
-def _column(library: ModuleType, values: NDArray[Any], missing: NDArray[np.bool_]) -> Any:
+def _column(
+    library: ModuleType, values: NDArray[Any], missing: NDArray[np.bool_] | None = None
+) -> Any:
     """Return a column with missing values and the same kind of numbers."""
+    missing = np.zeros(len(values), dtype=np.bool_) if missing is None else missing
     if library.__name__ == "polars":
         found = library.Series(values if values.dtype != object else values.tolist())
         return found.set(library.Series(missing), None)
@@ -90,11 +95,9 @@ def paths_frame(
     places = np.flatnonzero(reached) if reached_only else np.arange(graph.n_vertices)
     first = before[places]
     columns = {
-        "vertex": _column(module, np.asarray(graph.name_of(places)), np.zeros(len(places), bool)),
+        "vertex": _column(module, graph.name_of(places)),
         "distance": _column(module, distances[places], ~reached[places]),
-        "predecessor": _column(
-            module, np.asarray(graph.name_of(np.maximum(first, 0))), np.asarray(first < 0)
-        ),
+        "predecessor": _column(module, graph.name_of(np.maximum(first, 0)), first < 0),
         "reached": reached[places],
     }
     return module.DataFrame(columns)
@@ -112,26 +115,21 @@ def nearest_frame(
             "the graph that was searched"
         )
     reached = distances != unreached_value(distances.dtype)
-    vertices = np.asarray(named.name_of(np.arange(named.n_vertices)))
-    if distances.ndim == 1:
-        places = np.arange(len(distances))
-        columns = {"vertex": vertices}
-    else:
-        places, lines = np.nonzero(reached)
-        columns = {"vertex": vertices[places], "place": lines + 1}
+    places, ranks = np.arange(len(distances)), {}
+    if distances.ndim > 1:
+        places, rank = np.nonzero(reached)
+        ranks = {"place": rank + 1}
         distances, sources, reached = distances[reached], sources[reached], reached[reached]
+    columns = {"vertex": _column(module, named.name_of(places)), **ranks}
     columns["distance"] = _column(module, distances, ~reached)
     columns["source"] = _column(module, sources, ~reached)
-    whole = np.zeros(len(places), dtype=np.bool_)
-    return module.DataFrame({**columns, "vertex": _column(module, columns["vertex"], whole)})
+    return module.DataFrame(columns)
 
 
 def vertex_frame(graph: Graph, columns: dict[str, Any], library: str | None) -> Any:
     """Build the table of :func:`nearfar.measures.table`."""
     module = labelling_library(library)
-    names = np.asarray(graph.name_of(np.arange(graph.n_vertices)))
-    whole = np.zeros(graph.n_vertices, dtype=np.bool_)
-    found = {"vertex": _column(module, names, whole)}
+    found = {"vertex": _column(module, graph.name_of(np.arange(graph.n_vertices)))}
     if graph.coordinates is not None:
         found |= {"x": graph.coordinates[:, 0], "y": graph.coordinates[:, 1]}
     for name, values in columns.items():
@@ -203,6 +201,4 @@ def _labels(names: Any) -> NDArray[Any]:
     listed = list(names)
     if listed and all(isinstance(name, (int, np.integer)) for name in listed):
         return np.array(listed)
-    array = np.empty(len(listed), dtype=object)
-    array[:] = listed
-    return array
+    return object_array(listed)

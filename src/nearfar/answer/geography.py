@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.answer.paths import Paths
-from nearfar.answer.streets import line_of, one_per_street, parts_of
+from nearfar.answer.streets import line_of, map_coordinates, one_per_street, parts_of
 from nearfar.answer.turn_paths import TurnPaths
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
+from nearfar.graph.build import row_edges
 from nearfar.graph.geography import EARTH_RADIUS, on_earth
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_of, edge_lines, tails_of
-from nearfar.graph.turns import TurnGraph, named_graph, row_edges, searched_graph
+from nearfar.graph.turns import TurnGraph, named_graph, searched_graph
 from nearfar.options import check_above_zero
 from nearfar.system.output import replacing
 
@@ -32,27 +33,14 @@ _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
 
 
 class Reach(NamedTuple):
-    """Vertices that a source reaches, and the edge on which the source lies.
+    """Vertices that a source reaches, and the edge on which the source lies."""
 
-    Attributes
-    ----------
-    source : vertex name or label
-    vertices : int array, shape (r,)
-        Indices in the searched graph.
-    distances : array, shape (r,)
-    edge, back : int
-        Edge on which a place lies, and the edge in the opposite direction along the same line; -1
-        for none.
-    share : float
-        Fraction of the edge's length before the place.
-    """
-
-    source: Any
-    vertices: NDArray[Any]
+    source: Any  # vertex name or label
+    vertices: NDArray[Any]  # indices in the searched graph
     distances: NDArray[Any]
-    edge: int = -1
-    back: int = -1
-    share: float = 0.0
+    edge: int = -1  # edge on which a place lies; -1 for none
+    back: int = -1  # edge in the opposite direction along the same line; -1 for none
+    share: float = 0.0  # fraction of the edge's length before the place
 
     def within(self, limit: float) -> Reach:
         """Return the part of the reach within a distance."""
@@ -60,17 +48,14 @@ class Reach(NamedTuple):
         return self._replace(vertices=self.vertices[near], distances=self.distances[near])
 
 
-def _coordinates(graph: Graph) -> NDArray[np.float64]:
-    """Return longitudes and latitudes."""
-    xy = graph.coordinates
-    if xy is None:
-        raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
+def _require_degrees(graph: Graph) -> None:
+    """Refuse a graph without longitudes and latitudes."""
+    map_coordinates(graph)
     if not on_earth(graph):
         raise GraphError(
             "the coordinates are not longitude and latitude in degrees, as GeoJSON requires: "
             "convert them first"
         )
-    return xy
 
 
 def routes(paths: Paths, targets: Iterable[Any]) -> dict[str, Any]:
@@ -103,7 +88,7 @@ def routes(paths: Paths, targets: Iterable[Any]) -> dict[str, Any]:
 
 def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[str, Any]:
     """Return results of :func:`nearfar.shortest_path` as GeoJSON; see :func:`routes`."""
-    _coordinates(graph)
+    _require_degrees(graph)
     features = []
     for names, distance in found:
         line = line_of(graph, graph.indices_of(names))
@@ -114,10 +99,8 @@ def route_lines(graph: Graph, found: Iterable[tuple[list[Any], Any]]) -> dict[st
             "unit": graph.attributes.get("unit"),
             "vertices": names,
         }
-        # A GeoJSON line needs two points, even from a vertex to itself.
-        geometry = {"type": "LineString", "coordinates": line if len(line) > 1 else line * 2}
-        features.append(_feature(geometry, properties))
-    return _collection(graph, features)
+        features.append(line_feature(line, properties))
+    return collection(graph, features)
 
 
 def isochrones(
@@ -179,7 +162,7 @@ def reach_features(
 ) -> dict[str, Any]:
     """Return the streets or areas that several sources reach; see :func:`isochrones`."""
     named = named_graph(graph)
-    _coordinates(named)
+    _require_degrees(named)
     check_above_zero(width=width)
     features = []
     descending = check_limits(limits)
@@ -198,7 +181,7 @@ def reach_features(
                 "n_vertices": _count(graph, near),
             }
             features.append(_feature(geometry, properties))
-    return _collection(named, features)
+    return collection(named, features)
 
 
 def check_limits(limits: float | Sequence[float]) -> list[float]:
@@ -232,10 +215,9 @@ def _entered(
     edges = graph.edges[edges]
     taken = (edges >= 0) & (left >= 0)
     edges, left = edges[taken], left[taken]
-    order = np.lexsort((-left, edges))  # the cheapest turn into each edge
-    edges, left = edges[order], left[order]
-    first = np.append(True, edges[1:] != edges[:-1])[: len(edges)]
-    return edges[first], left[first]
+    order = np.argsort(-left, kind="stable")  # the cheapest turn into each edge
+    edges, first = np.unique(edges[order], return_index=True)
+    return edges, left[order[first]]
 
 
 def _lines_within(graph: Graph | TurnGraph, near: Reach, limit: float) -> NDArray[np.float64]:
@@ -323,9 +305,16 @@ def _feature(geometry: dict[str, Any], properties: dict[str, Any]) -> dict[str, 
     return {"type": "Feature", "geometry": geometry, "properties": properties}
 
 
-def _collection(graph: Graph, features: list[dict[str, Any]]) -> dict[str, Any]:
+def line_feature(line: list[list[float]], properties: dict[str, Any]) -> dict[str, Any]:
+    """Return a line as a GeoJSON feature, which needs two points even for a single vertex."""
+    coordinates = line if len(line) > 1 else line * 2
+    return _feature({"type": "LineString", "coordinates": coordinates}, properties)
+
+
+def collection(graph: Graph | None, features: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a GeoJSON FeatureCollection with the attribution of the graph's data."""
     found: dict[str, Any] = {"type": "FeatureCollection", "features": features}
-    owner = graph.attributes.get("attribution")
+    owner = None if graph is None else graph.attributes.get("attribution")
     return {**found, "attribution": owner} if owner else found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.answer.paths import Paths
-from nearfar.answer.streets import one_per_street, parts_of
+from nearfar.answer.streets import map_coordinates, one_per_street, parts_of
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
@@ -77,12 +77,10 @@ def draw_isochrones(
     if not os.fspath(file).lower().endswith((".png", ".svg", ".pdf")):
         raise OptionError(f"file is {quoted(os.fspath(file))}: end it in .png, .svg or .pdf")
     graph = paths.graph
-    if graph.coordinates is None:
-        raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
+    xy = map_coordinates(graph)
     segments, values, faint = _segments(paths, scale)
     if not len(segments):
         raise GraphError("no edge has both ends reached: there is nothing to draw")
-    xy = graph.coordinates
     shown = np.concatenate([segments, faint]).reshape(-1, 2)
     low, high = shown.min(axis=0), shown.max(axis=0)
     geographic = on_earth(graph)
@@ -104,7 +102,7 @@ def draw_isochrones(
     axes.set_aspect(aspect)
     axes.set_axis_off()
 
-    lines = _draw_edges(axes, segments, values, faint, len(segments))
+    lines = _draw_edges(axes, segments, values, faint)
     _draw_source(axes, xy[paths._source_index])
     if geographic:
         _draw_scale_bar(figure, axes, _METRES_PER_DEGREE / aspect, bottom)
@@ -154,12 +152,11 @@ def _draw_edges(
     segments: NDArray[np.float64],
     values: NDArray[np.float64],
     faint: NDArray[np.float64],
-    count: int,
 ) -> Any:
     from matplotlib.collections import LineCollection
 
     # Lines become thinner as their number grows; beyond a million they form a texture.
-    width = float(np.clip(180 / math.sqrt(max(count, 1)), 0.5, 2.0))
+    width = float(np.clip(180 / math.sqrt(len(segments)), 0.5, 2.0))
     style: dict[str, Any] = {"capstyle": "round", "joinstyle": "round"}
     axes.add_collection(LineCollection(list(faint), colors=_FAINT, linewidths=width * 0.6, **style))
     lines = LineCollection(list(segments), cmap=_colours(), linewidths=width, **style)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.answer.paths import Paths
-from nearfar.answer.streets import one_per_street, parts_of
+from nearfar.answer.streets import map_coordinates, one_per_street, parts_of
 from nearfar.errors import GraphError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
@@ -39,16 +39,10 @@ def draw_page(
 
     Parameters
     ----------
-    paths : Paths
-        Answer whose graph has ``coordinates``; ``attributes["attribution"]`` is printed as the
-        source of the data.
+    paths, title, scale, unit
+        As for :func:`draw_isochrones`.
     file : str or path
         Path of the file, which is written atomically.
-    title : str
-    scale : float
-        Divisor of the displayed distances: 60 converts seconds to minutes.
-    unit : str
-        Name of the displayed unit, such as ``"minutes"``.
 
     Raises
     ------
@@ -64,9 +58,7 @@ def draw_page(
     """
     check_above_zero(scale=scale)
     graph = paths.graph
-    xy = graph.coordinates
-    if xy is None:
-        raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
+    xy = map_coordinates(graph)
     values = paths._host_distances
     reached = values != unreached_value(values.dtype)
     edges = one_per_street(graph, np.arange(graph.n_edges, dtype=np.int64))

@@ -48,6 +48,17 @@ class FlatPaths:
         return self.vertices[self.offsets[i] : self.offsets[i + 1]]
 
 
+def lightest_edges(graph: Graph, steps: list[int]) -> NDArray[np.int64]:
+    """Return the first lightest edge between the vertices of each step of a path."""
+    indptr, indices, weights = graph.indptr, graph.indices, graph.effective_weights
+    edges = np.empty(len(steps) - 1, dtype=np.int64)
+    for i, (u, v) in enumerate(itertools.pairwise(steps)):
+        low, high = indptr[u], indptr[u + 1]
+        parallel = low + np.flatnonzero(indices[low:high] == v)
+        edges[i] = parallel[np.argmin(weights[parallel])]
+    return edges
+
+
 @dataclass(slots=False, repr=False, eq=False)
 class Paths:
     """Answer for one source, returned by :func:`nearfar.sssp`.
@@ -210,15 +221,11 @@ class Paths:
         UnreachableError
             If the target was not reached.
         """
-        steps = self._steps_to(self._reached(target))
-        indptr, indices = self.graph.indptr, self.graph.indices
-        weights = self.graph.effective_weights
-        edges = np.empty(len(steps) - 1, dtype=np.int64)
-        for i, (u, v) in enumerate(itertools.pairwise(steps)):
-            low, high = indptr[u], indptr[u + 1]
-            parallel = low + np.flatnonzero(indices[low:high] == v)
-            edges[i] = parallel[np.argmin(weights[parallel])]
-        return edges
+        return self._edges(self._reached(target))
+
+    def _edges(self, end: int) -> NDArray[np.int64]:
+        """Return the edges of the path to a reached vertex."""
+        return lightest_edges(self.graph, self._steps_to(end))
 
     def paths_to(self, targets: Iterable[Any]) -> FlatPaths:
         """Return shortest paths to many targets as flat arrays.

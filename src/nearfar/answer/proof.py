@@ -15,6 +15,7 @@ from nearfar.errors import GraphError, OptionError, ProofError
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value
 from nearfar.graph.given import as_numpy
 from nearfar.graph.graph import Graph
+from nearfar.graph.saturation import widened
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared import is_prepared
@@ -90,9 +91,7 @@ def certify(
         raise ProofError(f"distances have shape {values.shape}: expected ({graph.n_vertices},)")
     if graph.n_negative and limit is not None and values.dtype == np.int32:
         # A path may visit a vertex beyond the limit whose distance does not fit 32 bits.
-        unreached = values == unreached_value(values.dtype)
-        values = values.astype(np.int64)
-        values[unreached] = unreached_value(values.dtype)
+        values = widened(values, np.dtype(np.int64))
     given = values
     solved, values, limit = _tight_form(graph, start, values, limit)
     trees = None

@@ -12,9 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar.answer.paths import lightest_edges
+from nearfar.errors import GraphError
+from nearfar.graph.build import row_edges
 from nearfar.graph.geography import on_earth
 from nearfar.graph.graph import Graph
-from nearfar.graph.snapping.lines import edge_lines, tails_of
+from nearfar.graph.snapping.lines import edge_lines, line_points, route_points, tails_of
 
 
 class Parts(NamedTuple):
@@ -56,6 +59,13 @@ class Parts(NamedTuple):
         return np.stack([begin + cut[:, None] * step, begin + part[:, None] * step], axis=1)
 
 
+def map_coordinates(graph: Graph) -> NDArray[np.float64]:
+    """Return the coordinates of a graph that is drawn."""
+    if graph.coordinates is None:
+        raise GraphError("the graph has no coordinates: a map needs x and y of every vertex")
+    return graph.coordinates
+
+
 def one_per_street(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the first edge of each line, such as one of both directions of a street."""
     tails, heads = tails_of(graph, edges), graph.indices[edges].astype(np.int64)
@@ -63,12 +73,11 @@ def one_per_street(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
     lines = edge_lines(graph)
     if lines is None:
         return np.unique(pair, return_index=True)[1]
-    first, xy = lines  # the same points in either order have the same sums
-    counts = first[edges + 1] - first[edges]
+    # The same points in either order have the same sums.
+    counts = lines.first[edges + 1] - lines.first[edges]
     ends = np.cumsum(counts)
     sums = np.zeros((int(counts.sum()) + 1, 2))
-    along = np.arange(len(sums) - 1) - np.repeat(ends - counts, counts)
-    np.cumsum(xy[np.repeat(first[edges], counts) + along], axis=0, out=sums[1:])
+    np.cumsum(lines.xy[row_edges(lines.first, edges)[1]], axis=0, out=sums[1:])
     inner = np.round(sums[ends] - sums[ends - counts], 6)
     rows = np.column_stack([pair, counts, inner])
     return np.unique(rows, axis=0, return_index=True)[1]
@@ -76,34 +85,24 @@ def one_per_street(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def parts_of(graph: Graph, edges: NDArray[np.int64]) -> Parts:
     """Cut edges of a graph with coordinates into straight parts; O(points)."""
-    place: Any = graph.coordinates
-    tails, heads = tails_of(graph, edges), graph.indices[edges]
     lines = edge_lines(graph)
+    start, points = line_points(graph, edges, lines)
     if lines is None:
         none = np.zeros(len(edges))
         which = np.arange(len(edges), dtype=np.int64)
-        return Parts(which, place[tails], place[heads], none, none + 1)
-    first, xy = lines
-    counts = first[edges + 1] - first[edges]
-    start = np.zeros(len(edges) + 1, np.int64)
-    np.cumsum(counts + 2, out=start[1:])
-    points = np.empty((int(start[-1]), 2))
-    points[start[:-1]], points[start[1:] - 1] = place[tails], place[heads]
-    inside = np.ones(len(points), dtype=np.bool_)
-    inside[start[:-1]] = inside[start[1:] - 1] = False
-    along = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-    points[inside] = xy[np.repeat(first[edges], counts) + along]
+        return Parts(which, points[::2], points[1::2], none, none + 1)
     begins = np.ones(len(points), dtype=np.bool_)
     begins[start[1:] - 1] = False
     at = np.flatnonzero(begins)
-    which = np.repeat(np.arange(len(edges), dtype=np.int64), counts + 1)
+    counts = np.diff(start) - 1  # parts of each edge
+    which = np.repeat(np.arange(len(edges), dtype=np.int64), counts)
     step = points[at + 1] - points[at]
     if on_earth(graph):  # the same fractions as those of snapped places
         step[:, 0] *= np.cos(np.radians((points[at + 1, 1] + points[at, 1]) / 2))
     lengths = np.hypot(*step.T)
     total = np.bincount(which, lengths, len(edges))
     past = np.cumsum(lengths) - lengths
-    past -= np.repeat(past[start[:-1] - np.arange(len(edges))], counts + 1)
+    past -= np.repeat(past[start[:-1] - np.arange(len(edges))], counts)
     scale = np.where(total > 0, total, 1)[which]
     since, until = past / scale, (past + lengths) / scale
     until[np.append(which[1:] != which[:-1], True)[: len(which)]] = 1
@@ -113,14 +112,6 @@ def parts_of(graph: Graph, edges: NDArray[np.int64]) -> Parts:
 def line_of(graph: Graph, vertices: NDArray[np.int64]) -> list[list[float]]:
     """Return the points of a path, given by vertex indices, along its lightest edges."""
     place: Any = graph.coordinates
-    lines = edge_lines(graph)
-    if lines is None or len(vertices) < 2:
+    if edge_lines(graph) is None or len(vertices) < 2:
         return list(place[vertices].tolist())
-    weights = graph.effective_weights
-    edges = []
-    for u, v in zip(vertices[:-1].tolist(), vertices[1:].tolist(), strict=True):
-        row = np.arange(int(graph.indptr[u]), int(graph.indptr[u + 1]))
-        row = row[graph.indices[row] == v]
-        edges.append(int(row[np.argmin(weights[row])]))
-    parts = parts_of(graph, np.array(edges, np.int64))
-    return [*parts.begin.tolist(), parts.end[-1].tolist()]
+    return list(route_points(graph, lightest_edges(graph, vertices.tolist())).tolist())

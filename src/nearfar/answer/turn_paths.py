@@ -39,25 +39,6 @@ class TurnPaths(Paths):
             "searched.predecessors for the graph that was searched"
         )
 
-    def edges_to(self, target: Any) -> NDArray[np.int64]:
-        """Return the edges of the path that ``path_to`` returns.
-
-        Parameters
-        ----------
-        target : int or vertex name
-
-        Returns
-        -------
-        int64 array
-            Positions in :attr:`nearfar.Graph.indices` of the original graph, from source to target.
-
-        Raises
-        ------
-        UnreachableError
-            If the target was not reached.
-        """
-        return self._edges(self._reached(target))
-
     def _edges(self, end: int) -> NDArray[np.int64]:
         return real_edges(self.turns, self.searched.edges_to(self.turns.ends[end]))
 

@@ -8,9 +8,8 @@ one entry per processor and per GPU.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,33 +74,11 @@ def stored() -> dict[str, Any]:
     return cache.load(profile_path(), "machines", _FORMAT)
 
 
-_assumed: dict[str, Machine] = {}
-
-
-@contextlib.contextmanager
-def assumed(device: str, what: Machine) -> Iterator[None]:
-    """Make :func:`machine` return ``what`` for a device, to see the choices of another machine."""
-    global _generation
-    before = _assumed.get(device)
-    _assumed[device] = what
-    _generation += 1
-    try:
-        yield
-    finally:
-        _generation += 1
-        if before is None:
-            del _assumed[device]
-        else:
-            _assumed[device] = before
-
-
 def machine(device: str) -> Machine:
     """Return the speeds of the processor (``"cpu"``) or GPU (``"cuda"``) of this machine.
 
     Without a GPU the speeds for ``"cuda"`` are the defaults, those of an H200.
     """
-    if device in _assumed:
-        return _assumed[device]
     default = H200 if device == "cuda" else CPU
     entries = stored()
     if not entries:
@@ -119,22 +96,22 @@ def machine(device: str) -> Machine:
         return default
 
 
-def store(name: str, found: Machine) -> Path:
-    """Store the speeds of a processor or GPU, and return the path of the file."""
+def _change(change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Change the entries of the file."""
     global _generation
     _generation += 1
-    entry = {name: asdict(found)}
-    cache.update(
-        profile_path(), "machines", _FORMAT, lambda known: {**known, **entry}, "machine speeds"
-    )
+    cache.update(profile_path(), "machines", _FORMAT, change, "machine speeds")
+
+
+def store(name: str, found: Machine) -> Path:
+    """Store the speeds of a processor or GPU, and return the path of the file."""
+    _change(lambda known: {**known, name: asdict(found)})
     return profile_path()
 
 
 def reset() -> bool:
     """Delete the measured speeds, so that the defaults apply; return whether there were any."""
-    global _generation
-    _generation += 1
     had = bool(stored())
     if had:
-        cache.update(profile_path(), "machines", _FORMAT, lambda _: {}, "machine speeds")
+        _change(lambda _: {})
     return had

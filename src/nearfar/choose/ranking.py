@@ -366,8 +366,6 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
     if found is not None:
         return found
     if request.device == "cuda":
-        from nearfar.system.devices import runtime
-
         missing = runtime.available()
         if missing is not True:  # the same reason for all variants
             raise VariantUnavailable(missing)

@@ -9,7 +9,8 @@ The conventions are SciPy's:
   (``floyd_warshall`` only finite ones, as in SciPy);
 - ``directed=False`` takes the smaller weight of both directions.
 
-Floats are float64; integers stay integers, so their sums are exact.
+Floats are float64; integers stay integers, so their sums are exact. CuPy arrays and cupyx sparse
+matrices are converted on their device; cupyx itself sums the duplicates of a COO matrix.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.csgraph.device_inputs import both_ways, device_adjacency, lies_on_device
 from nearfar.errors import GraphError, OptionError
+from nearfar.graph import on_device
 from nearfar.graph.build import csr_arrays, index_dtype
 from nearfar.graph.graph import Graph
 from nearfar.solve.matrix.fresh import fresh_matrix
-from nearfar.system.devices.arrays import to_host
+from nearfar.system.devices import runtime
+from nearfar.system.devices.arrays import as_dtype, is_device_array, module_of, to_host
 
 
 def adjacency(
@@ -35,13 +37,11 @@ def adjacency(
     every = unweighted and not finite
     if isinstance(csgraph, Graph):
         graph = csgraph.without_names()  # SciPy's indices are matrix positions
-    elif lies_on_device(csgraph):
-        graph = device_adjacency(csgraph, every)
     else:
         sparse = hasattr(csgraph, "tocsr")
         arrays = _from_sparse(csgraph) if sparse else _from_dense(csgraph, every)
         fresh = None
-        if directed and not unweighted:
+        if directed and not unweighted and not lies_on_device(csgraph):
             indptr, indices, data = arrays
             fresh = fresh_matrix(
                 (indptr, indices, _exact(data, len(indptr))), _from_rows, skips_nan=True
@@ -51,7 +51,12 @@ def adjacency(
         graph = graph.without_weights()
     if directed or not graph.directed:
         return graph
-    return both_ways(graph) if graph.device_arrays is not None else _both_ways(graph)
+    return _both_ways_on_device(graph) if graph.device_arrays is not None else _both_ways(graph)
+
+
+def lies_on_device(matrix: Any) -> bool:
+    """Return whether a matrix is on a device, from CuPy, cupyx or another library."""
+    return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or is_device_array(matrix)
 
 
 def _from_sparse(matrix: Any) -> tuple[Any, Any, Any]:
@@ -61,7 +66,12 @@ def _from_sparse(matrix: Any) -> tuple[Any, Any, Any]:
 
 
 def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
-    values = np.ma.getdata(matrix) if isinstance(matrix, np.ma.MaskedArray) else np.asarray(matrix)
+    values: Any
+    if lies_on_device(matrix):
+        values = runtime.upload(matrix)
+    else:
+        masked = isinstance(matrix, np.ma.MaskedArray)
+        values = np.ma.getdata(matrix) if masked else np.asarray(matrix)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise GraphError(f"the matrix has shape {values.shape}: csgraph must be of shape (N, N)")
     values = _real(values)
@@ -71,21 +81,22 @@ def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
         edge = ~np.ma.getmaskarray(matrix)
         if unweighted:
             values = np.ones(values.shape, dtype=np.int8)
+    xp = module_of(values)
     if values.dtype.kind == "f":
-        edge &= np.isfinite(values)
-    indptr = np.concatenate(([0], np.cumsum(np.count_nonzero(edge, axis=1))))
-    _, columns = np.nonzero(edge)
+        edge &= xp.isfinite(values)
+    indptr = xp.concatenate((xp.zeros(1, np.int64), xp.cumsum(xp.count_nonzero(edge, axis=1))))
+    _, columns = xp.nonzero(edge)
     dtype = index_dtype(len(values), len(columns))
     return indptr.astype(dtype), columns.astype(dtype), values[edge]
 
 
-def _real(weights: NDArray[Any]) -> NDArray[Any]:
+def _real(weights: Any) -> Any:
     """Return float64 values, or integers unchanged."""
     if weights.dtype.kind in "biu":
         return weights
     if weights.dtype.kind != "f":
         raise GraphError(f"weights have dtype {weights.dtype}: give real numbers")
-    return weights.astype(np.float64, copy=False)
+    return as_dtype(weights, np.float64)
 
 
 def _exact(data: NDArray[Any], n: int) -> NDArray[Any]:
@@ -100,22 +111,20 @@ def _exact(data: NDArray[Any], n: int) -> NDArray[Any]:
 
 def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool = False) -> Graph:
     """Return a graph that shares the arrays for the duration of one call."""
-    weights = np.ascontiguousarray(_real(data))
-    graph: Graph
+    weights = _real(data)
     if unweighted and len(weights) == len(indices):
-        graph = Graph.from_csr(indptr, indices, copy=False)
-        return graph
+        return Graph.from_csr(indptr, indices, copy=False)
     try:
-        graph = Graph.from_csr(indptr, indices, weights, copy=False)
+        return Graph.from_csr(indptr, indices, weights, copy=False)
     except GraphError:
-        edge = np.isfinite(weights)
-        if edge.all():
+        xp = module_of(weights)
+        edge = xp.isfinite(weights)
+        if bool(edge.all()):
             raise
         # The Graph reports all other errors in the arrays.
-        Graph.from_csr(indptr, indices, np.where(edge, weights, 0), copy=False)
-        before = np.concatenate(([0], np.cumsum(edge)))
-        graph = Graph.from_csr(before[indptr], indices[edge], weights[edge], copy=False)
-    return graph
+        Graph.from_csr(indptr, indices, xp.where(edge, weights, 0), copy=False)
+        before = xp.concatenate((xp.zeros(1, np.int64), xp.cumsum(edge, dtype=np.int64)))
+        return Graph.from_csr(before[indptr], indices[edge], weights[edge], copy=False)
 
 
 def integers_in_32_bits(graph: Graph) -> Graph:
@@ -144,11 +153,18 @@ def _both_ways(graph: Graph) -> Graph:
     same = np.array_equal(graph.indptr, back.indptr) and np.array_equal(graph.indices, back.indices)
     if same and np.array_equal(graph.effective_weights, back.effective_weights):
         return graph
-    sources = graph.tails()
-    both: Graph = Graph.from_edges(
-        sources, graph.indices, graph.weights, n_vertices=graph.n_vertices, directed=False
+    return Graph.from_edges(
+        graph.tails(), graph.indices, graph.weights, n_vertices=graph.n_vertices, directed=False
     )
-    return both
+
+
+def _both_ways_on_device(graph: Graph) -> Graph:
+    """Return the graph with every edge in both directions, in O(m log m) on the device."""
+    indptr, indices, weights = graph.device_arrays
+    tails = on_device.tails(indptr, len(indices))
+    n = graph.n_vertices
+    arrays = on_device.from_edges(tails, indices, weights, n_vertices=n, directed=False)
+    return Graph.from_checked(arrays, directed=False)
 
 
 def source_indices(indices: Any, n: int) -> tuple[NDArray[np.int64], tuple[int, ...]]:

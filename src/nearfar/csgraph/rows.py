@@ -16,7 +16,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import distances
 from nearfar.solve.matrix.fresh import is_fresh, pays
-from nearfar.solve.nearest import nearest_distances, nearest_indices
+from nearfar.solve.nearest import nearest_indices
 from nearfar.solve.one import solve_one
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype, module_of
@@ -194,13 +194,12 @@ def nearest_source(
     given = {"method": engine.method, "device": engine.on(graph), "threads": engine.threads}
     on_gpu = graph.on_device
     try:
-        if not predecessors:
-            raw = nearest_distances(graph, sources, limit=limit, **given)
-            return _place(float_distances(raw), on_gpu), None, None
-        found = nearest_indices(graph, sources, limit=limit, **given)
+        found = nearest_indices(graph, sources, tree=predecessors, limit=limit, **given)
     except errors.NegativeCycleError as cycle:
         raise NegativeCycleError(cycle.cycle, cycle.total) from None
     distances = _place(float_distances(found.distances), on_gpu)
+    if not predecessors:
+        return distances, None, None
     own, nearest = _sentinels(found.predecessors), _sentinels(found.sources)
     return distances, _place(own, on_gpu), _place(nearest, on_gpu)
 

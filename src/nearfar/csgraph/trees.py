@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.csgraph.inputs import adjacency
 from nearfar.errors import GraphError, OptionError
@@ -12,32 +13,23 @@ from nearfar.graph.graph import Graph
 from nearfar.system.devices.arrays import to_host
 
 
-def _lightest(graph: Graph) -> Any:
-    """Return the adjacency matrix as CSR with sorted columns and the lightest parallel edges."""
-    from scipy.sparse import csr_array
+class _Weights:
+    """Weights of the lightest edges by tail and head."""
 
-    n = graph.n_vertices
-    rows = graph.tails(np.int64)
-    weights = graph.effective_weights
-    order = np.lexsort((weights, graph.indices, rows))
-    rows, columns, weights = rows[order], graph.indices[order], weights[order]
-    first = np.ones(len(rows), dtype=bool)
-    first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(rows[first], minlength=n))))
-    return csr_array((weights[first].astype(np.float64), columns[first], indptr), shape=(n, n))
+    def __init__(self, graph: Graph) -> None:
+        matrix = graph.to_scipy().sorted_indices()
+        tails = np.repeat(np.arange(graph.n_vertices, dtype=np.int64), np.diff(matrix.indptr))
+        self.n, self.weights = graph.n_vertices, matrix.data.astype(np.float64)
+        self.keys = tails * self.n + matrix.indices
 
-
-def _edge_weights(graph: Graph, tails: Any, heads: Any) -> Any:
-    """Return the weight of the lightest edge of each (tail, head), or 0 if there is no edge."""
-    matrix = _lightest(graph)
-    n = graph.n_vertices
-    keys = np.repeat(np.arange(n, dtype=np.int64), np.diff(matrix.indptr)) * n + matrix.indices
-    wanted = tails.astype(np.int64) * n + heads
-    at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    if len(keys) == 0:
-        return np.zeros(len(wanted)), np.zeros(len(wanted), dtype=bool)
-    found = keys[at] == wanted
-    return np.where(found, matrix.data[at], 0.0), found
+    def of(self, tails: Any, heads: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the weight from each tail to its head, or 0, and whether there is an edge."""
+        if not len(self.keys):
+            return np.zeros(len(heads)), np.zeros(len(heads), dtype=bool)
+        wanted = tails.astype(np.int64) * self.n + heads
+        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        found = self.keys[at] == wanted
+        return np.where(found, self.weights[at], 0.0), found
 
 
 def construct_dist_matrix(
@@ -82,6 +74,7 @@ def construct_dist_matrix(
         )
     if matrix.size and int(matrix.max()) >= n:
         raise OptionError(f"predecessor {int(matrix.max())} is not a vertex: the graph has {n}")
+    weights = _Weights(given)
     result = np.full((n, n), float(null_value))
     np.fill_diagonal(result, 0.0)
     rows, columns = np.nonzero(matrix >= 0)
@@ -98,8 +91,8 @@ def construct_dist_matrix(
         step = before >= 0
         reached[open_[~step]] = at[open_[~step]] == rows[open_[~step]]
         open_, before = open_[step], before[step]
-        weights, known = _edge_weights(given, before, at[open_])
-        total[open_] += np.where(known, weights, np.inf)
+        lengths, known = weights.of(before, at[open_])
+        total[open_] += np.where(known, lengths, np.inf)
         at[open_] = before
         home = at[open_] == rows[open_]
         reached[open_[home]] = True
@@ -145,7 +138,7 @@ def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> 
         raise GraphError(f"predecessor {int(before.max())} is not a vertex: the graph has {n}")
     heads = np.flatnonzero(before >= 0)
     tails = before[heads]
-    weights, known = _edge_weights(graph, tails, heads)
+    weights, known = _Weights(graph).of(tails, heads)
     if not known.all():
         at = int(np.argmin(known))
         raise GraphError(f"no edge leads from {int(tails[at])} to {int(heads[at])}")

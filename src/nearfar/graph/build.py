@@ -45,45 +45,21 @@ class HostArrays:
     #: (indptr, indices, weights) on the device; None for arrays on the host.
     device_arrays: ClassVar[None] = None
 
-    @property
-    def n_vertices(self) -> int:
-        """Number of vertices."""
-        return len(self.indptr) - 1
-
-    @property
-    def n_edges(self) -> int:
-        """Number of stored edges."""
-        return len(self.indices)
-
-    @property
-    def weight_dtype(self) -> np.dtype[Any] | None:
-        """Dtype of the weights; None without weights."""
-        return None if self.weights is None else self.weights.dtype
-
-    @property
-    def index_dtype(self) -> np.dtype[Any]:
-        """Dtype of the index arrays."""
-        return np.dtype(self.indptr.dtype)
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the arrays in bytes."""
-        own = self.indptr.nbytes + self.indices.nbytes
-        return own if self.weights is None else own + self.weights.nbytes
-
     def widest_vertex(self) -> int:
         """Return the first vertex of largest out-degree."""
-        return int(np.argmax(np.diff(self.indptr))) if self.n_vertices else 0
+        return int(np.argmax(np.diff(self.indptr))) if len(self.indptr) > 1 else 0
 
     def max_degree(self) -> int:
         """Return the largest out-degree."""
-        return int(np.diff(self.indptr).max()) if self.n_vertices else 0
+        return int(np.diff(self.indptr).max()) if len(self.indptr) > 1 else 0
 
     def weight_sample(self, step: int) -> NDArray[Any]:
         """Return every ``step``-th weight, starting with the first; ones without weights."""
-        if self.weights is None:
-            return np.ones(-(-self.n_edges // step), dtype=np.int32)
-        return self.weights[::step]
+        return self._effective_weights()[::step]
+
+    def _effective_weights(self) -> NDArray[Any]:
+        weights = self.weights
+        return np.ones(len(self.indices), dtype=np.int32) if weights is None else weights
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
         """Return the targets of the first edges of some vertices, at most ``most`` per vertex."""
@@ -93,20 +69,18 @@ class HostArrays:
 
     def astype(self, dtype: np.dtype[Any]) -> HostArrays:
         """Return the arrays with weights in another dtype, refusing inexact conversions."""
-        given = np.ones(self.n_edges, dtype=np.int32) if self.weights is None else self.weights
+        given = self._effective_weights()
         with np.errstate(over="ignore", invalid="ignore"):
             weights = given.astype(dtype)
             back = weights.astype(given.dtype)
         cut = dtype.kind == "i" or given.dtype.kind == "i"  # floats may be rounded
         if cut and not np.array_equal(back, given):
             refuse_dtype(dtype)
-        return HostArrays(
-            self.indptr, self.indices, *checked_weights(frozen(weights), self.n_edges)
-        )
+        return HostArrays(self.indptr, self.indices, *checked_weights(frozen(weights), len(given)))
 
     def without_weights(self) -> HostArrays:
         """Return the same edges with weight 1 each."""
-        return HostArrays(self.indptr, self.indices, *checked_weights(None, self.n_edges))
+        return HostArrays(self.indptr, self.indices, *checked_weights(None, len(self.indices)))
 
     def transposed(self, view: GraphView) -> HostArrays:
         """Return the arrays with every edge reversed; ``view`` is the C++ view of this graph."""
@@ -129,14 +103,14 @@ class HostArrays:
         """
         from nearfar import _cpu
 
-        weights = np.ones(self.n_edges, dtype=np.int32) if self.weights is None else self.weights
+        weights = self._effective_weights()
         turned: list[tuple[Any, Any, Any]] = [(self.indptr, self.indices, weights)]
         for _ in range(2):  # transposing sorts rows by target
             turned.append(tuple(map(np.empty_like, turned[-1])))
             _cpu.transpose(_cpu.GraphView(*turned[-2]), *turned[-1])
         if all(np.array_equal(one, other) for one, other in zip(*turned[1:], strict=True)):
             return None
-        tails = np.repeat(np.arange(self.n_vertices), np.diff(self.indptr))
+        tails = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
         return unpaired_edge(tails, self.indices, weights)
 
 
@@ -145,6 +119,21 @@ def edge_places(begin: NDArray[Any], end: NDArray[Any], most: int) -> NDArray[An
     counts = np.minimum(end - begin, most)
     ends = np.cumsum(counts)
     return np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
+
+
+def row_edges(
+    first: NDArray[Any], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the index of the row of each position in some rows, and all these positions."""
+    begin = first[rows].astype(np.int64)
+    sizes = first[rows + 1].astype(np.int64) - begin
+    which = np.repeat(np.arange(len(rows)), sizes)
+    return which, np.arange(len(which)) + (begin - np.cumsum(sizes) + sizes)[which]
+
+
+def row_starts(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where rows of some sizes begin, and where the last one ends."""
+    return np.append(0, np.cumsum(sizes, dtype=np.int64))
 
 
 def validate(indptr: Any, indices: Any, weights: Any, *, copy: bool = True) -> HostArrays:
@@ -250,14 +239,6 @@ def refuse_index(at: int, value: Any, n: int) -> NoReturn:
     """Raise for an invalid edge target."""
     valid = f"vertices are 0 to {n - 1}" if n else "the graph has no vertices"
     raise GraphError(f"edge {at} goes to {value}: {valid}")
-
-
-def refuse_one_way(at: int, tail: int, head: int, weight: Any) -> NoReturn:
-    """Raise for an edge of an undirected graph without its reverse."""
-    raise GraphError(
-        f"edge {at} from {tail} to {head} has no edge of weight {weight} in the other direction: "
-        "give both directions of every edge, or directed=True"
-    )
 
 
 def refuse_weight(at: int, value: Any, count: int) -> NoReturn:

@@ -1,8 +1,8 @@
 """Conversion of NetworkX graphs, tables of edges, dense matrices and SciPy matrices to arrays.
 
-The functions call :func:`nearfar.graph.build.from_edges` and return its arrays; those for graphs
-with names also return the other arguments of :class:`nearfar.Graph`. They are documented by the
-class methods of the same names. :mod:`nearfar.graph.libraries` and :mod:`nearfar.graph.geography`
+The functions call :func:`nearfar.graph.build.from_edges` and return its arrays, or the arguments of
+``Graph.from_checked`` for graphs with names. They are documented by the class methods of the same
+names. :mod:`nearfar.graph.libraries` and :mod:`nearfar.graph.geography`
 convert graphs of further libraries.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, did_you_mean, keyword, listed, quoted
-from nearfar.graph.build import HostArrays, from_edges
+from nearfar.graph.build import HostArrays, from_edges, row_starts
 from nearfar.graph.given import as_numpy, as_weights
 from nearfar.graph.names import missing_entries, numbered, object_array
 
@@ -58,8 +58,8 @@ def refuse_missing_weight(
 
 
 def from_networkx(
-    graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None = "weight"
-) -> tuple[HostArrays, dict[str, Any]]:
+    graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None
+) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_networkx` describes."""
     check_weight(weight)
     names = list(graph)
@@ -75,7 +75,8 @@ def from_networkx(
         (sources, targets), numbers = _attribute(graph, place, weight)
         arrays = from_edges(sources, targets, numbers, n_vertices=len(names), directed=directed)
     as_is = names == list(range(len(names)))
-    return arrays, {
+    return {
+        "arrays": arrays,
         "directed": directed,
         "vertex_names": None if as_is else object_array(names),
         "coordinates": coordinates_of((d.get("x"), d.get("y")) for d in graph.nodes.values()),
@@ -156,13 +157,8 @@ def _symmetric(sources: NDArray[Any], targets: NDArray[Any], values: list[Any]) 
 
 
 def from_dataframe(
-    table: Any,
-    source: str = "source",
-    target: str = "target",
-    weight: str | None = "weight",
-    *,
-    directed: bool = True,
-) -> tuple[HostArrays, dict[str, Any]]:
+    table: Any, source: str, target: str, weight: str | None, directed: bool
+) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_dataframe` describes."""
     check_weight(weight)
     lazy = hasattr(table, "collect")  # accessing the columns of a polars LazyFrame would warn
@@ -200,7 +196,7 @@ def from_dataframe(
     as_is = present.dtype.kind in "iu" and np.array_equal(present, np.arange(len(present)))
     names: NDArray[Any] | None = None if as_is else present
     arrays = from_edges(codes[0], codes[1], weights, n_vertices=len(present), directed=directed)
-    return arrays, {"directed": directed, "vertex_names": names}
+    return {"arrays": arrays, "directed": directed, "vertex_names": names}
 
 
 def _holds_numbers(column: Any) -> bool:
@@ -210,9 +206,7 @@ def _holds_numbers(column: Any) -> bool:
     return array.dtype.kind in "iuf" or (len(array) > 0 and is_number(array[0]))
 
 
-def from_dense(
-    matrix: ArrayLike, *, missing: float | None = None, directed: bool = True
-) -> HostArrays:
+def from_dense(matrix: ArrayLike, missing: float | None, directed: bool) -> HostArrays:
     """Convert as :meth:`nearfar.Graph.from_dense` describes."""
     mask = np.ma.getmaskarray(matrix) if isinstance(matrix, np.ma.MaskedArray) else None
     if isinstance(matrix, np.matrix):  # its rows stay two-dimensional
@@ -261,6 +255,5 @@ def lightest(
     first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
     if first.all():
         return weights, indices, indptr
-    starts = np.zeros(len(indptr), dtype=indptr.dtype)
-    np.cumsum(np.bincount(rows[first], minlength=len(indptr) - 1), out=starts[1:])
-    return weights[order[first]], columns[first], starts
+    starts = row_starts(np.bincount(rows[first], minlength=len(indptr) - 1))
+    return weights[order[first]], columns[first], starts.astype(indptr.dtype)

@@ -52,12 +52,12 @@ def not_a_graph(given: Any) -> str:
 class Exchange:
     """Constructors from other libraries' graphs, and conversions to them."""
 
-    if TYPE_CHECKING:
-
-        @classmethod
-        def from_checked(cls, arrays: Any, **kept: Any) -> Graph:
-            """Make a graph of validated arrays, as :class:`nearfar.Graph` does."""
-            ...
+    @classmethod
+    def from_checked(cls, arrays: Any, **kept: Any) -> Graph:
+        """Make a graph from validated arrays and other arguments of the constructor."""
+        graph: Any = cls.__new__(cls)
+        graph._fill(arrays, arrays.device_arrays is not None, **kept)
+        return cast("Graph", graph)
 
     # ---- constructors --------------------------------------------------------------------------
 
@@ -114,8 +114,7 @@ class Exchange:
             If no edge has the named attribute, if none is named and there are numeric ones, or if
             a weight is not a number.
         """
-        arrays, kept = convert.from_networkx(graph, weight)
-        return cls.from_checked(arrays, **kept)
+        return cls.from_checked(**convert.from_networkx(graph, weight))
 
     @classmethod
     def from_dataframe(
@@ -151,8 +150,7 @@ class Exchange:
             For a column that is missing or has empty entries, or if no weights are named but a
             column could be weights.
         """
-        arrays, kept = convert.from_dataframe(table, source, target, weight, directed=directed)
-        return cls.from_checked(arrays, **kept)
+        return cls.from_checked(**convert.from_dataframe(table, source, target, weight, directed))
 
     @classmethod
     def from_any(
@@ -222,7 +220,7 @@ class Exchange:
         GraphError
             If the matrix is not square, or its zeros are ambiguous.
         """
-        arrays = convert.from_dense(matrix, missing=missing, directed=directed)
+        arrays = convert.from_dense(matrix, missing, directed)
         return cls.from_checked(arrays, directed=directed)
 
     @classmethod
@@ -245,11 +243,9 @@ class Exchange:
         Raises
         ------
         GraphError
-            If no edge has the named attribute, if none is named and there are numeric ones, or
-            if a weight is not a number.
+            As for :meth:`from_networkx`.
         """
-        arrays, kept = libraries.from_igraph(graph, weight)
-        return cls.from_checked(arrays, **kept)
+        return cls.from_checked(**libraries.from_igraph(graph, weight))
 
     @classmethod
     def from_rustworkx(
@@ -276,8 +272,7 @@ class Exchange:
         GraphError
             If the data of an edge provide no number.
         """
-        arrays, kept = libraries.from_rustworkx(graph, weight)
-        return cls.from_checked(arrays, **kept)
+        return cls.from_checked(**libraries.from_rustworkx(graph, weight))
 
     @classmethod
     def from_edge_index(
@@ -353,8 +348,7 @@ class Exchange:
         MissingDependencyError
             Without shapely.
         """
-        arrays, kept = geography.from_geodataframe(table, weight, directed, digits)
-        return cls.from_checked(arrays, **kept)
+        return cls.from_checked(**geography.from_geodataframe(table, weight, directed, digits))
 
     @classmethod
     def from_osmnx(
@@ -381,8 +375,7 @@ class Exchange:
         GraphError
             If a vertex has no x or y, and as for :meth:`from_networkx`.
         """
-        arrays, kept = geography.from_osmnx(graph, weight)
-        return cls.from_checked(arrays, **kept)
+        return cls.from_checked(**geography.from_osmnx(graph, weight))
 
     @classmethod
     def from_frames(
@@ -442,8 +435,9 @@ class Exchange:
         >>> nearfar.shortest_path(g, 13, 11)
         ([13, 12, 11], 7)
         """
-        arrays, kept = frames.from_frames(nodes, edges, weight, ends, ids, columns, directed)
-        return cls.from_checked(arrays, **kept)
+        return cls.from_checked(
+            **frames.from_frames(nodes, edges, weight, ends, ids, columns, directed)
+        )
 
     # ---- conversions --------------------------------------------------------------------------
 

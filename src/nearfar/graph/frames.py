@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, OptionError, listed, quoted
-from nearfar.graph.build import HostArrays, from_edges
+from nearfar.graph.build import from_edges
 from nearfar.graph.geography import lines_of_rows, rows_of_edges
 from nearfar.graph.names import as_names, numbered
 from nearfar.graph.snapping.lines import EDGE_LINES
@@ -30,7 +30,7 @@ def from_frames(
     ids: str | None,
     columns: Sequence[str],
     directed: bool,
-) -> tuple[HostArrays, dict[str, Any]]:
+) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_frames` describes."""
     for name, table in (("nodes", nodes), ("edges", edges)):
         if not hasattr(table, "columns") or not hasattr(table, "index"):
@@ -64,7 +64,7 @@ def from_frames(
         if lines is not None:
             attributes[EDGE_LINES] = lines
     kept = {"directed": directed, "vertex_names": names, "coordinates": xy}
-    return made, {**kept, "attributes": attributes}
+    return {"arrays": made, **kept, "attributes": attributes}
 
 
 def _crs(table: Any) -> Any:

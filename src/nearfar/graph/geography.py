@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, VertexError, listed, quoted
-from nearfar.graph.build import HostArrays, from_edges
+from nearfar.graph.build import from_edges
 from nearfar.graph.convert import from_networkx
 from nearfar.graph.libraries import needed
 from nearfar.graph.slots import Slot
@@ -54,10 +54,7 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
         raise GraphError("the graph has no coordinates: nearest_vertex needs x and y of vertices")
     if not len(xy):
         raise GraphError("the graph has no vertices")
-    try:
-        points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
-    except (TypeError, ValueError):
-        raise VertexError("x and y must be numbers, or vectors of the same length") from None
+    points = as_points(x, y)
     if not np.isfinite(points).all():
         raise VertexError(f"point {points[~np.isfinite(points).all(axis=1)][0]} is not finite")
     spherical = on_earth(graph)
@@ -70,6 +67,18 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
         )
 
     return nearest_in(graph, _TREE.of(graph, lambda: vertex_tree(graph)), points)
+
+
+def as_points(x: Any, y: Any) -> NDArray[np.float64]:
+    """Return points of shape (k, 2) from their coordinates; masked ones are NaN."""
+    try:
+        x, y = (
+            np.ma.filled(one.astype(np.float64), np.nan) if np.ma.isMaskedArray(one) else one
+            for one in (x, y)
+        )
+        return np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
+    except (TypeError, ValueError):
+        raise VertexError("x and y must be numbers, or vectors of the same length") from None
 
 
 def vertex_tree(graph: Graph, members: NDArray[np.int64] | None = None) -> Any:
@@ -99,7 +108,7 @@ def _on_sphere(xy: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def from_geodataframe(
     table: Any, weight: str | None, directed: bool, digits: int | None
-) -> tuple[HostArrays, dict[str, Any]]:
+) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_geodataframe` describes."""
     shapely = needed("shapely", "from_geodataframe", "geo")
     lines = np.asarray(table.geometry.values)
@@ -125,7 +134,8 @@ def from_geodataframe(
         attributes[EDGE_LINES] = shapes
     if table.crs is not None:
         attributes |= {"crs": table.crs.to_string(), "geographic": table.crs.is_geographic}
-    return made, {"directed": directed, "coordinates": xy, "attributes": attributes}
+    kept = {"directed": directed, "coordinates": xy, "attributes": attributes}
+    return {"arrays": made, **kept}
 
 
 def _line_weights(table: Any, lines: Any, weight: str | None, shapely: Any) -> tuple[Any, str]:
@@ -187,9 +197,7 @@ def rows_of_edges(
     return rows, tails != codes[0][rows]
 
 
-def from_osmnx(
-    graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None
-) -> tuple[HostArrays, dict[str, Any]]:
+def from_osmnx(graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_osmnx` describes."""
     try:
         xy = np.array([(data["x"], data["y"]) for _, data in graph.nodes(data=True)], dtype=float)
@@ -197,7 +205,7 @@ def from_osmnx(
         raise GraphError(
             f"a vertex has no {error}: this is not an OSMnx graph, use Graph.from_networkx"
         ) from None
-    arrays, kept = from_networkx(graph, weight)
+    kept = from_networkx(graph, weight)
     attributes: dict[str, Any] = {"attribution": "© OpenStreetMap contributors"}
     if weight in _UNITS:
         attributes["unit"] = _UNITS[str(weight)]
@@ -219,4 +227,4 @@ def from_osmnx(
             drawn = lines_of_rows(np.array(shapes, dtype=object), codes, xy, True)
             if drawn is not None:
                 attributes[EDGE_LINES] = drawn
-    return arrays, {**kept, "coordinates": xy.reshape(-1, 2), "attributes": attributes}
+    return {**kept, "coordinates": xy.reshape(-1, 2), "attributes": attributes}

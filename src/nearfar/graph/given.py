@@ -35,8 +35,12 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
 
 
 def as_weights(weights: Any) -> NDArray[Any]:
+    """Convert weights of any library to a NumPy array of a supported dtype."""
+    return as_weight_dtype(as_numpy(weights, "weights"))
+
+
+def as_weight_dtype(array: NDArray[Any]) -> NDArray[Any]:
     """Convert weights to a supported dtype: smaller integers to int32, float16 to float32."""
-    array = as_numpy(weights, "weights")
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "b" or (kind in "iu" and size < 4):
         return array.astype(np.int32)
@@ -56,7 +60,11 @@ def as_weights(weights: Any) -> NDArray[Any]:
 
 def as_indices(values: Any, what: str) -> NDArray[Any]:
     """Convert to a one-dimensional integer array; floats are refused instead of truncated."""
-    array = as_numpy(values, what)
+    return checked_indices(as_numpy(values, what), what)
+
+
+def checked_indices(array: NDArray[Any], what: str) -> NDArray[Any]:
+    """Return an array after checking that it is one-dimensional and has integers."""
     if array.ndim != 1:
         raise GraphError(f"{what} has {array.ndim} dimensions: give a one-dimensional array")
     if array.size and array.dtype.kind not in "iu":

@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, OptionError, listed, quoted
 from nearfar.graph import build, on_device
+from nearfar.graph.build import row_edges, row_starts
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
-from nearfar.graph.given import kept
+from nearfar.graph.given import frozen, kept
 from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Kept, Slot
 from nearfar.graph.snapping.lines import OF_EDGES, closed_edges
@@ -100,20 +101,18 @@ class Graph(Vertices, Exchange):
         given = [array for array in (indptr, indices, weights) if array is not None]
         are_on_device = [is_device_array(array) for array in given]
         check = on_device.validate if all(are_on_device) else build.validate
-        self._fill(
-            check(indptr, indices, weights, copy=copy),
-            any(are_on_device),
-            directed,
-            vertex_names,
-            coordinates,
-            attributes,
-            copy,
-        )
+        arrays = check(indptr, indices, weights, copy=copy)
+        besides = directed, vertex_names, coordinates, attributes, copy
+        self._fill(arrays, any(are_on_device), *besides)
         one_way = None if directed else self._arrays.one_way_edge()
         if one_way is not None:
             tail = int(np.searchsorted(self.indptr, one_way, side="right")) - 1
             weight = 1 if self.weights is None else self.weights[one_way]
-            build.refuse_one_way(one_way, tail, int(self.indices[one_way]), weight)
+            raise GraphError(
+                f"edge {one_way} from {tail} to {self.indices[one_way]} has no edge of weight "
+                f"{weight} in the other direction: give both directions of every edge, or "
+                "directed=True"
+            )
 
     def _fill(
         self,
@@ -146,44 +145,24 @@ class Graph(Vertices, Exchange):
                 raise GraphError(f"coordinates of vertex {wrong} are {x}, {y}: give finite numbers")
             self.coordinates = xy
 
-    @classmethod
-    def from_checked(cls, arrays: build.HostArrays | on_device.DeviceArrays, **kept: Any) -> Graph:
-        """Make a graph from arrays that are already validated.
-
-        Parameters
-        ----------
-        arrays : HostArrays or DeviceArrays
-            Arrays from :mod:`nearfar.graph.build` or :mod:`nearfar.graph.on_device`.
-        **kept
-            ``directed``, ``vertex_names``, ``coordinates``, ``attributes`` and ``copy``.
-
-        Returns
-        -------
-        Graph
-        """
-        graph = cls.__new__(cls)
-        graph._fill(arrays, arrays.device_arrays is not None, **kept)
-        return graph
-
     def _fill_like(
-        self,
-        graph: Graph,
-        arrays: build.HostArrays | on_device.DeviceArrays,
-        on_device: bool,
-        **other: Any,
+        self, graph: Graph, arrays: build.HostArrays | on_device.DeviceArrays, **other: Any
     ) -> None:
         """Initialise with other arrays and the checked names and coordinates of a graph."""
-        self._arrays, self.on_device = arrays, on_device
+        self._arrays = arrays
+        self.on_device = other.get("on_device", arrays.device_arrays is not None)
         self.directed = other.get("directed", graph.directed)
         self.attributes = dict(other.get("attributes", graph.attributes))
         self._kept = {}
         self.vertex_names, self.vertex_numbers = graph.vertex_names, graph.vertex_numbers
         self.coordinates = graph.coordinates
 
-    def _with_arrays(self, arrays: build.HostArrays, **other: Any) -> Graph:
+    def _with_arrays(
+        self, arrays: build.HostArrays | on_device.DeviceArrays, **other: Any
+    ) -> Graph:
         """Return a graph with the same vertices and other checked arrays."""
         graph = Graph.__new__(Graph)
-        graph._fill_like(self, arrays, False, **other)
+        graph._fill_like(self, arrays, **other)
         return graph
 
     def _metadata(self) -> dict[str, Any]:
@@ -361,30 +340,38 @@ class Graph(Vertices, Exchange):
         """(indptr, indices, weights) on the device, or None for a graph on the host."""
         return self._arrays.device_arrays
 
+    @property
+    def _parts(self) -> tuple[Any, Any, Any]:
+        """Row starts, targets and weights (or None) without a copy from a device."""
+        arrays = self._arrays
+        return arrays.device_arrays or (arrays.indptr, arrays.indices, arrays.weights)
+
     @cached_property
     def n_vertices(self) -> int:
         """Number of vertices."""
-        return self._arrays.n_vertices
+        return len(self._parts[0]) - 1
 
     @cached_property
     def n_edges(self) -> int:
         """Number of stored edges; an undirected edge counts twice."""
-        return self._arrays.n_edges
+        return len(self._parts[1])
 
     @property
     def is_weighted(self) -> bool:
         """Whether edges have weights; otherwise every edge has weight 1."""
-        return self._arrays.weight_dtype is not None
+        return self._parts[2] is not None
 
     @cached_property
     def weight_dtype(self) -> np.dtype[Any]:
         """Dtype of weights and distances; int32 without weights."""
-        return self._arrays.weight_dtype or np.dtype(np.int32)
+        weights = self._parts[2]
+        return np.dtype(np.int32 if weights is None else weights.dtype)
 
     @cached_property
     def index_dtype(self) -> np.dtype[Any]:
         """Dtype of ``indptr`` and ``indices``."""
-        return self._arrays.index_dtype
+        dtype: np.dtype[Any] = np.dtype(self._parts[0].dtype)
+        return dtype
 
     @property
     def vertex_dtype(self) -> np.dtype[Any]:
@@ -401,9 +388,7 @@ class Graph(Vertices, Exchange):
         """Weights, shape (m,); int32 ones without weights."""
         if self.weights is not None:
             return self.weights
-        ones = np.ones(self.n_edges, dtype=np.int32)
-        ones.flags.writeable = False
-        return ones
+        return frozen(np.ones(self.n_edges, dtype=np.int32))
 
     @property
     def n_negative(self) -> int:
@@ -471,40 +456,17 @@ class Graph(Vertices, Exchange):
         return np.repeat(vertices, self.degrees)
 
     def weight_sample(self, step: int) -> NDArray[Any]:
-        """Return a regular sample of the weights.
-
-        Parameters
-        ----------
-        step : int
-            Distance between sampled positions, the first of which is 0.
-
-        Returns
-        -------
-        array
-            Sample on the host in the dtype of the weights; ones without weights.
-        """
+        """Return every ``step``-th weight on the host; ones without weights."""
         return self._arrays.weight_sample(step)
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
-        """Return the targets of the first edges of some vertices, concatenated.
-
-        Parameters
-        ----------
-        vertices : int array
-            At least one vertex index.
-        most : int
-            Maximum number of edges per vertex.
-
-        Returns
-        -------
-        int array
-        """
+        """Return the targets of the first edges of some vertices, at most ``most`` per vertex."""
         return self._arrays.rows_of(vertices, most)
 
     @property
     def nbytes(self) -> int:
         """Size of the arrays in bytes, including packed edges once a solver has built them."""
-        own = self._arrays.nbytes
+        own = sum(int(array.nbytes) for array in self._parts if array is not None)
         narrow = NARROW_VIEW.get(self)
         own += narrow.bytes if narrow is not None else 0
         return own + (self.view.packed_bytes + self.view.copied_bytes if self.has_view else 0)
@@ -540,12 +502,9 @@ class Graph(Vertices, Exchange):
         found = _TRANSPOSE.get(self)
         if found is None:
             here = build.HostArrays(self.indptr, self.indices, self.weights, self._scan)
-            found = Graph.from_checked(here.transposed(self.view), **self._metadata())
-            for key in (
-                *OF_EDGES,
-                "forbidden_turns",
-            ):  # indexed by the positions of the original edges
-                found.attributes.pop(key, None)
+            dropped = (*OF_EDGES, "forbidden_turns")  # they refer to the original edges
+            kept = {k: v for k, v in self.attributes.items() if k not in dropped}
+            found = self._with_arrays(here.transposed(self.view), attributes=kept)
             join_transposes(self, found)
         return found
 
@@ -577,30 +536,14 @@ class Graph(Vertices, Exchange):
         if dtype is None:
             wrong = listed([getattr(given, "__name__", given)])
             raise GraphError(f"weights cannot be {wrong}: use int32, int64, float32 or float64")
-        if dtype == self._arrays.weight_dtype:
+        if self.is_weighted and dtype == self.weight_dtype:
             return self
-
-        def make() -> Graph:
-            return Graph.from_checked(self._arrays.astype(dtype), **self._metadata())
-
-        return AS_TYPE.of(self, make, dtype)
+        return AS_TYPE.of(self, lambda: self._with_arrays(self._arrays.astype(dtype)), dtype)
 
     def tight_form(self, sources: Any, rows: Any) -> tuple[Graph, Any]:
         """Return graph and distances in the arithmetic in which shortest paths are exactly tight.
 
-        Parameters
-        ----------
-        sources : int or int array, shape (k,)
-            Vertex indices.
-        rows : array, shape (n,) or (k, n)
-            Distances from each source, on the host or on a device.
-
-        Returns
-        -------
-        graph : Graph
-            Graph with weights in the dtype of the distances.
-        rows : array
-            Distances, on the same device as the given ones.
+        The graph has weights in the dtype of the distances, which stay on their device.
         """
         return (self if rows.dtype == self.weight_dtype else self.astype(rows.dtype)), rows
 
@@ -648,8 +591,7 @@ class Graph(Vertices, Exchange):
         """
 
         def make() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-            first = np.zeros(self.n_vertices + 1, dtype=np.int64)
-            np.cumsum(np.bincount(self.indices, minlength=self.n_vertices), out=first[1:])
+            first = row_starts(np.bincount(self.indices, minlength=self.n_vertices))
             edges = np.argsort(self.indices, kind="stable").astype(np.int64, copy=False)
             return first, edges, self.tails(np.int64)
 
@@ -710,7 +652,7 @@ class Graph(Vertices, Exchange):
 
         plain = self
         if type(self) is not Graph:  # the arcs of a prepared graph ignore turns
-            plain = Graph.from_checked(self._arrays, copy=False, **self._metadata())
+            plain = self._with_arrays(self._arrays)
         return with_turns(plain, forbidden, costs or {}, closed)
 
     def without_weights(self) -> Graph:
@@ -723,7 +665,7 @@ class Graph(Vertices, Exchange):
         """
         if not self.is_weighted:
             return self
-        return Graph.from_checked(self._arrays.without_weights(), **self._metadata_with(None))
+        return self._with_arrays(self._arrays.without_weights(), **self._metadata_with(None))
 
     def digest(self) -> str:
         """Return the SHA-256 digest of the arrays, for caches and manifests; cached, O(n + m).
@@ -890,16 +832,11 @@ class Graph(Vertices, Exchange):
         twice = np.flatnonzero(place[kept] != np.arange(len(kept)))
         if len(twice):
             raise GraphError(f"vertex {quoted(self.name_of(int(kept[twice[0]])))} is given twice")
-        counts = self.indptr[kept + 1].astype(np.int64) - self.indptr[kept]
-        skipped = np.repeat(self.indptr[kept] - (np.cumsum(counts) - counts), counts)
-        edges = skipped + np.arange(len(skipped))
+        rows, edges = row_edges(self.indptr, kept)
         inside = place[self.indices[edges]] >= 0
-        starts = np.zeros(len(kept) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(np.repeat(np.arange(len(kept)), counts)[inside],
-                              minlength=len(kept)), out=starts[1:])  # fmt: skip
         edges = edges[inside]
         return Graph(
-            starts,
+            row_starts(np.bincount(rows[inside], minlength=len(kept))),
             place[self.indices[edges]],
             None if self.weights is None else self.weights[edges],
             directed=self.directed,
@@ -939,7 +876,6 @@ class Graph(Vertices, Exchange):
         label: NDArray[Any]
         if strong and self.directed:
             label = strong_parts(self)[0]  # SciPy's search does not end with parallel edges
-            count = int(label.max()) + 1 if len(label) else 0
         else:
             from scipy.sparse import csr_array
             from scipy.sparse.csgraph import connected_components
@@ -947,12 +883,10 @@ class Graph(Vertices, Exchange):
             n = self.n_vertices
             ones = np.ones(self.n_edges, dtype=np.int8)
             matrix = csr_array((ones, self.indices, self.indptr), shape=(n, n))
-            count, label = connected_components(matrix, connection="weak")
-        if not count:
+            _, label = connected_components(matrix, connection="weak")
+        if not len(label):
             return self.subgraph([])
-        first = np.unique(label, return_index=True)[1]
-        sizes = np.bincount(label)
-        largest = max(range(count), key=lambda one: (sizes[one], -first[one]))
+        largest = label[np.argmax(np.bincount(label)[label])]
         return self.subgraph(self.name_of(np.flatnonzero(label == largest)))
 
     def _attributes_among(self, names: set[Any]) -> dict[str, Any]:
@@ -974,10 +908,9 @@ class Graph(Vertices, Exchange):
             return self
 
         def make() -> Graph:
-            kept = {**self._metadata(), "vertex_names": None}
-            made = Graph.from_checked(self._arrays, copy=False, **kept)
+            made = self._with_arrays(self._arrays, on_device=self.on_device)
             made.attributes.pop("forbidden_turns", None)  # they refer to names
-            made.on_device = self.on_device
+            made.vertex_names, made.vertex_numbers = None, range(self.n_vertices)
             return made
 
         return _NAMELESS.of(self, make)
@@ -1015,7 +948,7 @@ class Graph(Vertices, Exchange):
 
 def _warn_of_gaps(arrays: build.HostArrays) -> None:
     """Warn of indices with so many gaps that they are probably names."""
-    n = arrays.n_vertices
+    n = len(arrays.indptr) - 1
     if n <= _GAPS * np.count_nonzero(np.diff(arrays.indptr)):
         return
     with_edge = np.diff(arrays.indptr) > 0

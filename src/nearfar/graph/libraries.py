@@ -1,7 +1,7 @@
 """Conversion from and to igraph, rustworkx, PyTorch Geometric, NetworkX and pandas.
 
-The constructors call :func:`nearfar.graph.build.from_edges` and return its arrays and the other
-arguments of :class:`nearfar.Graph`. They are documented by the methods of the same names.
+The constructors call :func:`nearfar.graph.build.from_edges` and return the arguments of
+``Graph.from_checked``. They are documented by the methods of the same names.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def needed(name: str, what: str, extra: str | None = None) -> Any:
 # ---- constructors ------------------------------------------------------------------------------
 
 
-def from_igraph(graph: Any, weight: str | None) -> tuple[HostArrays, dict[str, Any]]:
+def from_igraph(graph: Any, weight: str | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_igraph` describes."""
     n, directed = graph.vcount(), graph.is_directed()
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
@@ -56,13 +56,11 @@ def from_igraph(graph: Any, weight: str | None) -> tuple[HostArrays, dict[str, A
         kept["vertex_names"] = as_names(graph.vs["name"])
     if {"x", "y"} <= set(of_vertices):
         kept["coordinates"] = coordinates_of(zip(graph.vs["x"], graph.vs["y"], strict=True))
-    made = from_edges(ends[:, 0], ends[:, 1], weights, n_vertices=n, directed=directed)
-    return made, kept
+    arrays = from_edges(ends[:, 0], ends[:, 1], weights, n_vertices=n, directed=directed)
+    return {"arrays": arrays, **kept}
 
 
-def from_rustworkx(
-    graph: Any, weight: str | Callable[[Any], Any] | None
-) -> tuple[HostArrays, dict[str, Any]]:
+def from_rustworkx(graph: Any, weight: str | Callable[[Any], Any] | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_rustworkx` describes."""
     directed = hasattr(graph, "successors")
     vertices = np.array(list(graph.node_indices()), dtype=np.int64)
@@ -73,7 +71,7 @@ def from_rustworkx(
         ends = np.searchsorted(vertices, ends)
     weights = _payloads([payload for _, _, payload in edges], weight)
     made = from_edges(ends[:, 0], ends[:, 1], weights, n_vertices=len(vertices), directed=directed)
-    return made, {"directed": directed, "vertex_names": None if whole else vertices}
+    return {"arrays": made, "directed": directed, "vertex_names": None if whole else vertices}
 
 
 def _payloads(payloads: list[Any], weight: str | Callable[[Any], Any] | None) -> Any:
@@ -107,7 +105,7 @@ def from_edge_index(
     edge_index: Any, weights: Any, n_vertices: int | None, directed: bool
 ) -> HostArrays | DeviceArrays:
     """Convert as :meth:`nearfar.Graph.from_edge_index` describes."""
-    given = [_detached(array) for array in (edge_index, weights) if array is not None]
+    given = [detached(array) for array in (edge_index, weights) if array is not None]
     by_device = all(map(is_device_array, given))
     if by_device:
         given = [runtime.upload(array) for array in given]
@@ -126,8 +124,8 @@ def from_edge_index(
     return from_edges(sources, targets, values, **call)
 
 
-def _detached(tensor: Any) -> Any:
-    """Return a tensor without its gradient history, which NumPy would refuse."""
+def detached(tensor: Any) -> Any:
+    """Return a tensor without its gradient history, which other libraries would refuse."""
     return tensor.detach() if hasattr(tensor, "detach") else tensor
 
 
@@ -151,13 +149,8 @@ def to_networkx(graph: Graph, weight: str) -> Any:
     sources, targets, weights = edges_once(graph)
     pairs = sources * max(graph.n_vertices, 1) + targets
     several = len(np.unique(pairs)) < len(pairs)
-    kinds = {
-        (True, False): nx.DiGraph,
-        (True, True): nx.MultiDiGraph,
-        (False, False): nx.Graph,
-        (False, True): nx.MultiGraph,
-    }
-    made = kinds[graph.directed, several](**graph.attributes)
+    kind = ("Multi" if several else "") + ("DiGraph" if graph.directed else "Graph")
+    made = getattr(nx, kind)(**graph.attributes)
     names = _names(graph)
     if graph.coordinates is None:
         made.add_nodes_from(names)

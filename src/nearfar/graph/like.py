@@ -11,25 +11,20 @@ from nearfar.graph.turns import TurnGraph
 class _Matrix(Protocol):
     """SciPy sparse matrix."""
 
-    def tocsr(self) -> Any:
-        """Return the matrix in compressed rows."""
+    def tocsr(self) -> Any: ...
 
 
 class _NetworkX(Protocol):
     """NetworkX graph."""
 
-    def number_of_edges(self) -> int:
-        """Return the number of edges, counting parallel ones."""
-
-    def is_directed(self) -> bool:
-        """Return whether edges have a direction."""
+    def number_of_edges(self) -> int: ...
+    def is_directed(self) -> bool: ...
 
 
 class _Raster(Protocol):
     """Raster, as :class:`nearfar.raster.Raster`."""
 
-    def is_barrier(self, cell: int) -> bool:
-        """Return whether no path enters a cell."""
+    def is_barrier(self, cell: int) -> bool: ...
 
 
 #: Types that every function with a graph argument accepts.

@@ -105,6 +105,16 @@ def _by_hash(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return present, codes
 
 
+def positions(names: list[Any]) -> dict[Any, int]:
+    """Return the index of each name; -1 for a name of several vertices."""
+    found = {name: i for i, name in enumerate(names)}
+    if len(found) < len(names):
+        for i, name in enumerate(names):
+            if found[name] != i:
+                found[name] = -1
+    return found
+
+
 def _looked_up(ends: NDArray[Any], names: NDArray[Any] | range) -> NDArray[np.int64]:
     """Return the index of each end; raise unless it is the name of exactly one vertex."""
     table = np.asarray(names)
@@ -119,10 +129,7 @@ def _looked_up(ends: NDArray[Any], names: NDArray[Any] | range) -> NDArray[np.in
         if repeated.any():
             _refuse_repeated(int(ends[int(np.argmax(repeated))]))
         return order[first].astype(np.int64, copy=False)
-    place: dict[Any, int] = {}
-    for at, name in enumerate(table.tolist()):
-        place[name] = -1 if name in place else at
-    listed = ends.tolist()
+    place, listed = positions(table.tolist()), ends.tolist()
     try:
         found = np.array([place[name] for name in listed], dtype=np.int64)
     except KeyError as error:

@@ -23,7 +23,7 @@ from nearfar.graph.build import (
     refuse_weight,
     unpaired_edge,
 )
-from nearfar.graph.dtypes import WEIGHT_DTYPES
+from nearfar.graph.given import as_weight_dtype, checked_indices
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype
 from nearfar.system.devices.structs import struct_dtype
@@ -57,32 +57,6 @@ class DeviceArrays:
         """Weights."""
         return None if self.device_arrays[2] is None else _download(self.device_arrays[2])
 
-    @property
-    def n_vertices(self) -> int:
-        """Number of vertices."""
-        return len(self.device_arrays[0]) - 1
-
-    @property
-    def n_edges(self) -> int:
-        """Number of stored edges."""
-        return len(self.device_arrays[1])
-
-    @property
-    def weight_dtype(self) -> np.dtype[Any] | None:
-        """Dtype of the weights; None without weights."""
-        return None if self.device_arrays[2] is None else np.dtype(self.device_arrays[2].dtype)
-
-    @property
-    def index_dtype(self) -> np.dtype[Any]:
-        """Dtype of the index arrays."""
-        dtype: np.dtype[Any] = self.device_arrays[0].dtype
-        return dtype
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the arrays on the device, in bytes."""
-        return sum(int(array.nbytes) for array in self.device_arrays if array is not None)
-
     def widest_vertex(self) -> int:
         """Return the first vertex of largest out-degree."""
         return int(self.scan["widest_vertex"])
@@ -93,9 +67,9 @@ class DeviceArrays:
 
     def weight_sample(self, step: int) -> NDArray[Any]:
         """Return every ``step``-th weight on the host, starting with the first."""
-        weights = self.device_arrays[2]
+        _, indices, weights = self.device_arrays
         if weights is None:
-            return np.ones(-(-self.n_edges // step), dtype=np.int32)
+            return np.ones(-(-len(indices) // step), dtype=np.int32)
         return runtime.download(weights[::step].copy())
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
@@ -111,7 +85,7 @@ class DeviceArrays:
         """Return the arrays with weights converted exactly to another dtype on the device."""
         indptr, indices, weights = self.device_arrays
         with runtime.on_device(int(indptr.device.id)):  # the caller's current device may differ
-            given = runtime.cupy().ones(self.n_edges, np.int32) if weights is None else weights
+            given = runtime.cupy().ones(len(indices), np.int32) if weights is None else weights
             changed = as_dtype(given, dtype)
             if dtype.kind == "i" and not bool((changed == given).all()):
                 refuse_dtype(dtype)
@@ -119,18 +93,21 @@ class DeviceArrays:
 
     def without_weights(self) -> DeviceArrays:
         """Return the same edges with weight 1 each, sharing the arrays."""
-        weights = checked_weights(None, self.n_edges)[1]
-        return DeviceArrays(
-            (self.device_arrays[0], self.device_arrays[1], None), {**self.scan, **weights}
-        )
+        indptr, indices, _ = self.device_arrays
+        _, weights = checked_weights(None, len(indices))
+        return DeviceArrays((indptr, indices, None), {**self.scan, **weights})
 
     def one_way_edge(self) -> int | None:
         """Return an edge without a reverse edge of the same weight, or None; O(m log m)."""
-        cp, (indptr, indices, weights) = runtime.cupy(), self.device_arrays
-        edges = cp.arange(self.n_edges, dtype=indptr.dtype)
-        tails = cp.searchsorted(indptr, edges, side="right") - 1
-        values = cp.ones(self.n_edges, np.int32) if weights is None else weights
-        return unpaired_edge(tails, indices, values)
+        indptr, indices, weights = self.device_arrays
+        values = runtime.cupy().ones(len(indices), np.int32) if weights is None else weights
+        return unpaired_edge(tails(indptr, len(indices)), indices, values)
+
+
+def tails(indptr: Any, m: int) -> Any:
+    """Return the tail of each edge, on the device."""
+    cp = runtime.cupy()
+    return cp.searchsorted(indptr, cp.arange(m, dtype=indptr.dtype), side="right") - 1
 
 
 def _download(array: Any) -> NDArray[Any]:
@@ -150,20 +127,15 @@ def _checked(indptr: Any, indices: Any, weights: Any) -> DeviceArrays:
 def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = True) -> DeviceArrays:
     """Check CSR arrays of any dtype on the device, and convert them to the library's dtypes."""
     given = indptr, indices, weights
-    arrays = {"indptr": runtime.upload(indptr), "indices": runtime.upload(indices)}
-    for name, array in arrays.items():
-        if array.ndim != 1:
-            raise GraphError(f"{name} has {array.ndim} dimensions: give a one-dimensional array")
-        if array.size and array.dtype.kind not in "iu":
-            raise GraphError(f"{name} has dtype {array.dtype}: give integers")
-    first, targets = arrays.values()
+    first = checked_indices(runtime.upload(indptr), "indptr")
+    targets = checked_indices(runtime.upload(indices), "indices")
     if len(first) == 0:
         raise GraphError("indptr is empty: a graph of n vertices has n + 1 entries")
     dtype = index_dtype(len(first) - 1, len(targets))
     # Indices are checked in int64 before they are truncated to int32.
     if not first.dtype == targets.dtype == dtype:
         first, targets = (array.astype(np.int64, copy=False) for array in (first, targets))
-    values = None if weights is None else _numbers(runtime.upload(weights))
+    values = None if weights is None else as_weight_dtype(runtime.upload(weights))
     if values is not None and values.shape != targets.shape:
         raise GraphError(f"weights has shape {values.shape}, but there are {len(targets)} edges")
     made = _checked(first, targets, values)
@@ -225,22 +197,6 @@ def _own(array: Any, given: Any) -> Any:
     """Return an array that only nearfar uses: a copy unless it was already converted."""
     shared = array is given or not isinstance(given, runtime.cupy().ndarray)
     return runtime.copied(array) if shared and array is not None else array
-
-
-def _numbers(weights: Any) -> Any:
-    """Convert weights to a supported dtype: smaller integers to int32, float16 to float32."""
-    kind, size = weights.dtype.kind, weights.dtype.itemsize
-    if weights.dtype in WEIGHT_DTYPES:
-        return weights
-    if kind == "b" or (kind in "iu" and size < 4):
-        return weights.astype(np.int32)
-    if kind == "u":
-        if size == 8 and weights.size and int(weights.max()) > _NOWHERE:
-            raise GraphError("weights above 2**63 - 1 do not fit int64: scale them down")
-        return weights.astype(np.int64)
-    if weights.dtype == np.float16:
-        return weights.astype(np.float32)
-    raise GraphError(f"weights have dtype {weights.dtype}: use int32, int64, float32 or float64")
 
 
 def _scan(indptr: Any, indices: Any, weights: Any) -> dict[str, Any]:

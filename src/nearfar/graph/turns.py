@@ -14,11 +14,14 @@ turns, and its paths, without the links, are paths of the original graph, edge b
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar.errors import GraphError, quoted
+from nearfar.graph.build import row_edges
+from nearfar.graph.convert import is_number
 from nearfar.graph.snapping.lines import tails_of
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 
+@dataclass(eq=False, repr=False)
 class TurnGraph:
     """Graph with turn costs, built by :meth:`nearfar.Graph.with_turns`.
 
@@ -56,20 +60,14 @@ class TurnGraph:
         Cost of the turn before each edge, in units of the weights.
     """
 
-    def __init__(
-        self,
-        original: Graph,
-        graph: Graph,
-        starts: NDArray[np.int64],
-        ends: NDArray[np.int64],
-        vertices: NDArray[np.int64],
-        edges: NDArray[np.int64],
-        extra: NDArray[Any],
-    ) -> None:
-        self.original, self.graph = original, graph
-        self.starts, self.ends, self.vertices = starts, ends, vertices
-        self.edges, self.extra = edges, extra
-        self._reverse: TurnGraph | None = None
+    original: Graph
+    graph: Graph
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    vertices: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    extra: NDArray[Any]
+    _reverse: TurnGraph | None = field(default=None, init=False)
 
     @property
     def n_vertices(self) -> int:
@@ -95,82 +93,29 @@ class TurnGraph:
         return self.original.first_negative
 
     def name_of(self, vertex: Any) -> Any:
-        """Return external names, as :meth:`nearfar.Graph.name_of` does.
-
-        Parameters
-        ----------
-        vertex : int or int array
-
-        Returns
-        -------
-        name, or array of names
-        """
+        """Return external names, as :meth:`nearfar.Graph.name_of` does."""
         return self.original.name_of(vertex)
 
     def indices_of(self, vertices: Any, what: str = "vertex") -> NDArray[np.int64]:
-        """Return the indices of original vertices, as :meth:`nearfar.Graph.indices_of` does.
-
-        Parameters
-        ----------
-        vertices : vertices
-        what : str
-            Role of the vertices, for error messages.
-
-        Returns
-        -------
-        int64 array
-
-        Raises
-        ------
-        VertexError
-        """
+        """Return the indices of original vertices, as :meth:`nearfar.Graph.indices_of` does."""
         return self.original.indices_of(vertices, what)
 
     def searched_weights(self, weights: NDArray[Any]) -> NDArray[Any]:
-        """Return the weights of the edges of :attr:`graph`, including the costs of turns.
-
-        Parameters
-        ----------
-        weights : array
-            Weights of the original edges.
-
-        Returns
-        -------
-        array
-        """
+        """Return the weights of the edges of :attr:`graph`, including the costs of turns."""
         whole = weights.dtype.kind == "i" and self.extra.dtype.kind == "f"
         extra = self.extra if whole else self.extra.astype(weights.dtype)
         found: NDArray[Any] = self.of_edges(weights) + extra
         return found
 
     def of_edges(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the values of the original edges at the edges of :attr:`graph`; 0 for links.
-
-        Parameters
-        ----------
-        values : array, shape (m,)
-
-        Returns
-        -------
-        array
-        """
+        """Return the values of the original edges at the edges of :attr:`graph`; 0 for links."""
         found = np.zeros(len(self.edges), dtype=values.dtype)
         real = self.edges >= 0
         found[real] = values[self.edges[real]]
         return found
 
     def to_edges(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return sums over the edges of :attr:`graph` that correspond to each original edge.
-
-        Parameters
-        ----------
-        values : array
-            One value per edge of :attr:`graph`.
-
-        Returns
-        -------
-        array
-        """
+        """Return sums over the edges of :attr:`graph` that correspond to each original edge."""
         found = np.zeros(self.original.n_edges, dtype=values.dtype)
         real = self.edges >= 0
         np.add.at(found, self.edges[real], values[real])
@@ -219,14 +164,7 @@ class TurnGraph:
             _, order, _ = self.graph.entering()
             original = self.original
             if not original.directed:  # turns have a direction, so edges must have one too
-                original = type(original).from_csr(
-                    original.indptr,
-                    original.indices,
-                    original.weights,
-                    vertex_names=original.vertex_names,
-                    coordinates=original.coordinates,
-                    copy=False,
-                )
+                original = original._with_arrays(original._arrays, directed=True, attributes={})
             place = np.empty(original.n_edges, dtype=np.int64)
             place[original.entering()[1]] = np.arange(len(place))
             edges = self.edges[order]
@@ -295,16 +233,6 @@ def turns_into(
     return which[own], tails[found], turns.extra[found].astype(np.float64)
 
 
-def row_edges(
-    first: NDArray[Any], vertices: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return all positions in the rows of some vertices, and the index of the vertex of each."""
-    begin = first[vertices].astype(np.int64)
-    sizes = first[vertices + 1].astype(np.int64) - begin
-    which = np.repeat(np.arange(len(vertices)), sizes)
-    return which, np.arange(len(which)) + (begin - np.cumsum(sizes) + sizes)[which]
-
-
 def with_turns(
     graph: Graph, forbidden: Iterable[Any], costs: Mapping[Any, Any], closed: Iterable[Any]
 ) -> TurnGraph:
@@ -312,8 +240,8 @@ def with_turns(
     n, m = graph.n_vertices, graph.n_edges
     tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
     banned, _ = _pairs(graph, list(forbidden), tails, heads)
-    priced, which = _pairs(graph, list(costs), tails, heads)
-    added = _checked_costs(graph, costs)[which]
+    priced, turn_of = _pairs(graph, list(costs), tails, heads)
+    added = _checked_costs(graph, costs)[turn_of]
     shut = np.zeros(n, dtype=bool)
     shut[graph.indices_of(list(closed))] = True
     ruled = shut.copy()
@@ -327,21 +255,15 @@ def with_turns(
     copy[copied] = n + len(at) + np.arange(len(copied))
 
     # One edge from the start of the tail, and one from each copy of the tail that allows the turn.
-    degrees = graph.degrees.astype(np.int64)[heads[copied]]
-    into = np.repeat(copied, degrees)
-    shift = np.arange(len(into)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
-    out = graph.indptr.astype(np.int64)[heads[into]] + shift
+    which, out = row_edges(graph.indptr, heads[copied])
+    into = copied[which]
     extra = np.zeros(len(into), dtype=_cost_dtype(graph, added))
     allowed = np.ones(len(into), dtype=bool)
-    keys = into * m + out
-    order = np.argsort(keys)
+    keys = into * m + out  # in ascending order
 
     def places(turns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the positions of these turns, none of which is at a closed vertex."""
-        found: NDArray[np.int64] = order[
-            np.searchsorted(keys, turns[:, 0] * m + turns[:, 1], sorter=order)
-        ]
-        return found
+        return np.searchsorted(keys, turns[:, 0] * m + turns[:, 1])
 
     allowed[places(banned[~shut[heads[banned[:, 0]]]])] = False
     open_ = ~shut[heads[priced[:, 0]]]
@@ -415,27 +337,22 @@ def _edge(graph: Graph, e: Any) -> int:
     return int(e)
 
 
-def _check_cost(graph: Graph, given: Any, cost: Any) -> None:
-    number = isinstance(cost, (int, float, np.number)) and not isinstance(cost, bool)
-    if not number or not 0 <= cost < np.inf:
-        raise GraphError(
-            f"the cost of turn {quoted(given)} is {quoted(cost)}: give a number of at least 0, "
-            "and turns that are not allowed in forbidden="
-        )
-    if graph.weight_dtype.kind == "i" and int(cost) != cost:
-        raise GraphError(
-            f"the cost of turn {quoted(given)} is {cost}, but weights are integers: use "
-            "graph.astype('float64')"
-        )
-
-
 def _checked_costs(graph: Graph, costs: Mapping[Any, Any]) -> NDArray[Any]:
     """Check the costs, and return them as an array."""
+    integers = graph.weight_dtype.kind == "i"
     for turn, cost in costs.items():
-        _check_cost(graph, turn, cost)
-    if graph.weight_dtype.kind == "i":
-        return np.array([int(cost) for cost in costs.values()], dtype=np.int64)
-    return np.array(list(costs.values()), dtype=np.float64)
+        if not is_number(cost) or not 0 <= cost < np.inf:
+            raise GraphError(
+                f"the cost of turn {quoted(turn)} is {quoted(cost)}: give a number of at least 0, "
+                "and turns that are not allowed in forbidden="
+            )
+        if integers and int(cost) != cost:
+            raise GraphError(
+                f"the cost of turn {quoted(turn)} is {cost}, but weights are integers: use "
+                "graph.astype('float64')"
+            )
+    kind, dtype = (int, np.int64) if integers else (float, np.float64)
+    return np.array(list(map(kind, costs.values())), dtype=dtype)
 
 
 def _cost_dtype(graph: Graph, costs: NDArray[Any]) -> Any:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, VertexError, quoted
 from nearfar.graph.given import kept
-from nearfar.graph.names import as_names
+from nearfar.graph.names import as_names, positions
 
 _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 
@@ -19,13 +19,7 @@ _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 class Vertices:
     """Names and indices of the vertices of :class:`nearfar.Graph`."""
 
-    if TYPE_CHECKING:
-
-        @property
-        def n_vertices(self) -> int:
-            """Number of vertices, as in Graph."""
-            ...
-
+    n_vertices: Any
     vertex_names: NDArray[Any] | range | None
     #: Names of the vertices if they are consecutive numbers: the indices, or a range of names.
     #: None for an array of names.
@@ -122,13 +116,7 @@ class Vertices:
     @cached_property
     def _index_by_name(self) -> dict[Any, int]:
         """Dict from names to indices; -1 for a name of several vertices."""
-        names: list[Any] = self.vertex_names.tolist()  # type: ignore[union-attr]
-        found = {name: i for i, name in enumerate(names)}
-        if len(found) < len(names):
-            for i, name in enumerate(names):
-                if found[name] != i:
-                    found[name] = -1
-        return found
+        return positions(self.vertex_names.tolist())  # type: ignore[union-attr]
 
     def _check_distinct_names(self, what: str) -> None:
         """Refuse a conversion that identifies vertices by name if names repeat."""

@@ -211,7 +211,7 @@ def _in_file(
     job: _Job, out: str | os.PathLike[str], progress: Callable[[float, float], None] | None
 ) -> Any:
     """Write the blocks that are missing from a file."""
-    sink = FileSink(os.fspath(out), job)
+    sink = FileSink(os.fspath(out), job, job.further)
     width = job.table.shape[1] * len(job.kinds)
     try:
         sink.start((len(job.rows), width), np.dtype(np.float64))

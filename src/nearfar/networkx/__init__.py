@@ -76,7 +76,7 @@ def _converted(graph: Any) -> bool:
 
 
 def _arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-    known = {key: value for key, value in kwargs.items() if key not in ("backend",)}
+    known = {key: value for key, value in kwargs.items() if key != "backend"}
     try:
         return _SIGNATURES[name].bind(*args, **known).arguments
     except (KeyError, TypeError):

@@ -180,11 +180,10 @@ def all_shortest_paths(
     if method not in ("dijkstra", "bellman-ford", "unweighted"):
         raise ValueError(f"method not supported: {method}")
     solved = _weighted(G, None if method == "unweighted" else weight)
-    for vertex, what in ((source, "Source"), (target, "Target")):
-        if not G.has(vertex):
-            if what == "Target":
-                return _no_path(target)
-            raise nx.NodeNotFound(f"Source {source} not in G")
+    if not G.has(source):
+        raise nx.NodeNotFound(f"Source {source} not in G")
+    if not G.has(target):
+        return _no_path(target)
     try:
         paths = every_path(solved, G.places[source], G.places[target])
     except UnreachableError:

@@ -107,17 +107,12 @@ def _plain(adjacency: Any) -> dict[Any, dict[Any, Any]]:
 
 
 def convert_from_nx(
-    graph: Any,
-    *,
-    edge_attrs: dict[str, Any] | None = None,
-    node_attrs: dict[str, Any] | None = None,
-    preserve_edge_attrs: bool = False,
-    preserve_node_attrs: bool = False,
-    preserve_graph_attrs: bool = False,
-    name: str | None = None,
-    graph_name: str | None = None,
+    graph: Any, *, edge_attrs: dict[str, Any] | None = None, **others: Any
 ) -> BackendGraph:
-    """Convert a NetworkX graph; NetworkX calls this before a function of the backend."""
+    """Convert a NetworkX graph; NetworkX calls this before a function of the backend.
+
+    The other keywords are about attributes of vertices and graphs, which no function reads.
+    """
     if isinstance(graph, BackendGraph):
         return graph
     converted = BackendGraph(graph)

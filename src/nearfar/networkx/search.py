@@ -142,7 +142,10 @@ def between(
     negative: bool = False,
 ) -> tuple[Any, list[Any]]:
     """Return distance and path from the nearest of some vertices to one."""
-    solved, start, joined = _joined(graph, sources, weight, negative)
+    places = _places(graph, sources)
+    if graph.has(target) and graph.places[target] in places:
+        return 0, [target]
+    solved, start, joined = _joined(graph, places, weight, negative)
     _require_plain(cutoff)
     if not graph.has(target):
         raise nx.NetworkXNoPath(f"No path to {target}.")
@@ -155,15 +158,25 @@ def between(
     return length, [graph.names[at] for at in path[joined:]]
 
 
-def _joined(
-    graph: BackendGraph, sources: Iterable[Any], weight: Any, negative: bool
-) -> tuple[Graph, int, bool]:
-    """Return the graph to search, its source, and whether that stands for several vertices."""
+def require_vertex(graph: BackendGraph, vertex: Any) -> None:
+    """Refuse an object that is not a vertex."""
+    if not graph.has(vertex):
+        raise nx.NodeNotFound(f"Node {vertex} is not found in the graph")
+
+
+def _places(graph: BackendGraph, sources: Iterable[Any]) -> list[int]:
+    """Return the positions of vertices."""
     places = []
     for source in sources:
-        if not graph.has(source):
-            raise nx.NodeNotFound(f"Node {source} is not found in the graph")
+        require_vertex(graph, source)
         places.append(graph.places[source])
+    return places
+
+
+def _joined(
+    graph: BackendGraph, places: list[int], weight: Any, negative: bool
+) -> tuple[Graph, int, bool]:
+    """Return the graph to search, its source, and whether that stands for several vertices."""
     solved = graph.weighted(weight)
     if not negative:
         require_nonnegative(solved)
@@ -182,7 +195,7 @@ def search(
     towards: bool = False,
 ) -> Search:
     """Return one search from one or many sources, or towards one."""
-    solved, start, _ = _joined(graph, sources, weight, negative)
+    solved, start, _ = _joined(graph, _places(graph, sources), weight, negative)
     if towards:
         solved = solved.transpose()
     _require_plain(cutoff)
@@ -225,12 +238,14 @@ def blocks(
 
 
 def each_row(
-    graph: BackendGraph, rows: Iterator[tuple[Any, Any, Any]], answer: Callable[[Any, Any], Any]
+    graph: BackendGraph, solved: Graph, answer: Callable[[Any, Any], Any], **how: Any
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield (vertex, answer of its row), one by one."""
-    for part, distances, before in rows:
-        for i, at in enumerate(part.tolist()):
-            yield graph.names[at], answer(distances[i], None if before is None else before[i])
+    """Yield (vertex, answer of its row), one by one; ``how`` as for :func:`blocks`."""
+    return (
+        (graph.names[at], answer(distances[i], None if before is None else before[i]))
+        for part, distances, before in blocks(graph, solved, **how)
+        for i, at in enumerate(part.tolist())
+    )
 
 
 def tight_lists(found: Search, solved: Graph, start: int) -> dict[Any, list[Any]]:

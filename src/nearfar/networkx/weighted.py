@@ -7,7 +7,10 @@ is an edge attribute (or None); a function is refused.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 import networkx as nx
 from nearfar.cpu.potentials import refuse_negative_cycle
@@ -16,19 +19,13 @@ from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import (
     LazyPaths,
     between,
-    blocks,
     each_row,
+    require_vertex,
     search,
     tight_lists,
     to_dict,
 )
 from nearfar.solve.one import sssp
-
-
-def _require_vertex(G: BackendGraph, vertex: Any) -> None:
-    if not G.has(vertex):
-        raise nx.NodeNotFound(f"Node {vertex} is not found in the graph")
-
 
 # ---- Dijkstra -----------------------------------------------------------------------------------
 
@@ -41,9 +38,6 @@ def dijkstra_path(G: BackendGraph, source: Any, target: Any, weight: Any = "weig
 
 def dijkstra_path_length(G: BackendGraph, source: Any, target: Any, weight: Any = "weight") -> Any:
     """Return the distance between two vertices."""
-    _require_vertex(G, source)
-    if source == target:
-        return 0
     return between(G, [source], target, weight)[0]
 
 
@@ -51,10 +45,8 @@ def bidirectional_dijkstra(
     G: BackendGraph, source: Any, target: Any, weight: Any = "weight"
 ) -> tuple[Any, list[Any]]:
     """Return distance and shortest path between two vertices."""
-    _require_vertex(G, source)
-    _require_vertex(G, target)
-    if source == target:
-        return 0, [source]
+    require_vertex(G, source)
+    require_vertex(G, target)
     return between(G, [source], target, weight)
 
 
@@ -84,8 +76,6 @@ def multi_source_dijkstra(
 ) -> tuple[Any, Any]:
     """Return distances and paths from the nearest of some vertices."""
     listed = _source_list(G, sources)
-    if target in listed:
-        return 0, [target]
     if target is not None:
         return between(G, listed, target, weight, cutoff=cutoff)
     found = search(G, listed, weight, cutoff=cutoff)
@@ -111,7 +101,7 @@ def _source_list(G: BackendGraph, sources: Any) -> list[Any]:
         raise ValueError("sources must not be empty")
     listed = list(sources)
     for source in listed:
-        _require_vertex(G, source)
+        require_vertex(G, source)
     return listed
 
 
@@ -128,24 +118,25 @@ def all_pairs_dijkstra(
     G: BackendGraph, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, tuple[dict[Any, Any], LazyPaths]]]:
     """Return distances and paths from every vertex."""
-    rows = blocks(G, G.weighted(weight), cutoff=cutoff, predecessors=True)
-    return each_row(G, rows, lambda row, before: (to_dict(G, row), LazyPaths(G, row, before)))
+
+    def both(row: Any, before: Any) -> tuple[dict[Any, Any], LazyPaths]:
+        return to_dict(G, row), LazyPaths(G, row, before)
+
+    return each_row(G, G.weighted(weight), both, cutoff=cutoff, predecessors=True)
 
 
 def all_pairs_dijkstra_path(
     G: BackendGraph, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, LazyPaths]]:
     """Return the paths from every vertex."""
-    rows = blocks(G, G.weighted(weight), cutoff=cutoff, predecessors=True)
-    return each_row(G, rows, lambda row, before: LazyPaths(G, row, before))
+    return each_row(G, G.weighted(weight), partial(LazyPaths, G), cutoff=cutoff, predecessors=True)
 
 
 def all_pairs_dijkstra_path_length(
     G: BackendGraph, cutoff: Any = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, dict[Any, Any]]]:
     """Return the distances from every vertex."""
-    rows = blocks(G, G.weighted(weight), cutoff=cutoff)
-    return each_row(G, rows, lambda row, before: to_dict(G, row))
+    return each_row(G, G.weighted(weight), lambda row, before: to_dict(G, row), cutoff=cutoff)
 
 
 # ---- Bellman-Ford -------------------------------------------------------------------------------
@@ -163,9 +154,6 @@ def bellman_ford_path_length(
     G: BackendGraph, source: Any, target: Any, weight: Any = "weight"
 ) -> Any:
     """Return the distance between two vertices; weights of either sign."""
-    _require_vertex(G, source)
-    if source == target:
-        return 0
     return between(G, [source], target, weight, negative=True)[0]
 
 
@@ -173,9 +161,6 @@ def single_source_bellman_ford(
     G: BackendGraph, source: Any, target: Any = None, weight: Any = "weight"
 ) -> tuple[Any, Any]:
     """Return distances and paths from a vertex; weights of either sign."""
-    _require_vertex(G, source)
-    if source == target:
-        return 0, [source]
     if target is not None:
         return between(G, [source], target, weight, negative=True)
     found = search(G, [source], weight, negative=True)
@@ -203,8 +188,7 @@ def all_pairs_bellman_ford_path(
     solved = G.weighted(weight)
     if solved.n_negative:  # one source at a time: only cycles that it reaches matter
         return ((v, single_source_bellman_ford_path(G, v, weight)) for v in G.names)
-    rows = blocks(G, solved, predecessors=True)
-    return each_row(G, rows, lambda row, before: LazyPaths(G, row, before))
+    return each_row(G, solved, partial(LazyPaths, G), predecessors=True)
 
 
 def all_pairs_bellman_ford_path_length(
@@ -214,7 +198,7 @@ def all_pairs_bellman_ford_path_length(
     solved = G.weighted(weight)
     if solved.n_negative:
         return ((v, single_source_bellman_ford_path_length(G, v, weight)) for v in G.names)
-    return each_row(G, blocks(G, solved), lambda row, before: to_dict(G, row))
+    return each_row(G, solved, lambda row, before: to_dict(G, row))
 
 
 def bellman_ford_predecessor_and_distance(
@@ -225,7 +209,7 @@ def bellman_ford_predecessor_and_distance(
     heuristic: bool = False,
 ) -> tuple[dict[Any, list[Any]], dict[Any, Any]]:
     """Return all predecessors on shortest paths, and distances; weights of either sign."""
-    _require_vertex(G, source)
+    require_vertex(G, source)
     _refuse_negative_loops(G, weight)
     found = search(G, [source], weight, negative=True)
     lists = tight_lists(found, G.weighted(weight), G.places[source])
@@ -236,8 +220,6 @@ def _refuse_negative_loops(G: BackendGraph, weight: Any) -> None:
     """Refuse a negative self-loop anywhere, as NetworkX does in these two functions."""
     solved = G.weighted(weight)
     if solved.n_negative:
-        import numpy as np
-
         tails = solved.tails(np.int64)
         if ((tails == solved.indices) & (solved.effective_weights < 0)).any():
             raise nx.NetworkXUnbounded("Negative cycle detected.")
@@ -247,7 +229,7 @@ def goldberg_radzik(
     G: BackendGraph, source: Any, weight: Any = "weight"
 ) -> tuple[dict[Any, Any], dict[Any, Any]]:
     """Return one predecessor per vertex, and distances; weights of either sign."""
-    _require_vertex(G, source)
+    require_vertex(G, source)
     _refuse_negative_loops(G, weight)
     found = search(G, [source], weight, negative=True)
     lengths = found.lengths()
@@ -264,7 +246,7 @@ def negative_edge_cycle(G: BackendGraph, weight: Any = "weight", heuristic: bool
 
 def find_negative_cycle(G: BackendGraph, source: Any, weight: Any = "weight") -> list[Any]:
     """Return a negative cycle that the source reaches, its first vertex repeated at the end."""
-    _require_vertex(G, source)
+    require_vertex(G, source)
     try:
         sssp(G.weighted(weight), G.places[source])
     except NegativeCycleError as found:
@@ -280,5 +262,4 @@ def johnson(G: BackendGraph, weight: Any = "weight") -> dict[Any, LazyPaths]:
         refuse_negative_cycle(solved)
     except NegativeCycleError:
         raise nx.NetworkXUnbounded("Negative cycle detected.") from None
-    rows = blocks(G, solved, predecessors=True, negative=True)
-    return dict(each_row(G, rows, lambda row, before: LazyPaths(G, row, before)))
+    return dict(each_row(G, solved, partial(LazyPaths, G), predecessors=True, negative=True))

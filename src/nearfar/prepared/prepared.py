@@ -114,7 +114,7 @@ class Prepared(Graph):
         # The graph's arrays were checked when it was made.
         # Arcs with two sides: some edge and its reverse have different weights.
         directed = graph.directed or metric.sides == 2
-        self._fill_like(graph, graph._arrays, graph.on_device, directed=directed)
+        self._fill_like(graph, graph._arrays, on_device=graph.on_device, directed=directed)
         self.preparation, self.metric, self.perfect = preparation, metric, perfect
         self.seconds = dict(seconds or {})
         self.fixed = fixed

@@ -22,13 +22,19 @@ from numpy.typing import NDArray
 from nearfar.errors import ClusterError, OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
-from nearfar.options import Device, Devices, check_above_zero, check_kind
+from nearfar.options import Device, Devices, check_above_zero
 from nearfar.scale.cluster import check_workers, connected
 from nearfar.scale.work import Given, Job, Made, measure, open_graph, solve_block
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.rows.files import FileSink
 from nearfar.solve.rows.reductions import ReducingSink, Reduction
-from nearfar.solve.steps.request import as_graph, check_stats, make_request, vertex_indices
+from nearfar.solve.steps.request import (
+    as_graph,
+    check_block,
+    check_stats,
+    make_request,
+    vertices_or_all,
+)
 
 _CHUNK = 1 << 28  # bytes of a block of rows, at most
 _SAVE = 2.0  # seconds between two writes of the manifest
@@ -49,10 +55,6 @@ class _Plan:
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.rows), self.graph.n_vertices if self.columns is None else len(self.columns)
-
-    @property
-    def further(self) -> dict[str, Any]:
-        return {}
 
 
 def distances(
@@ -133,16 +135,14 @@ def distances(
         )
     if out is not None and not os.fspath(out).endswith(".zarr"):
         raise OptionError(f"{keyword('out')} is {quoted(os.fspath(out))}: a cluster writes .zarr")
-    check_kind("distances", "block", block, "int | None")
-    if block is not None and block < 1:
-        raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
+    check_block("distances", block)
     check_above_zero(seconds=seconds)
     check_stats(stats, progress)
     reduction = None if reduce is None else Reduction.parse(reduce)
     path = os.path.abspath(graph) if isinstance(graph, (str, os.PathLike)) else None
     opened = open_graph(path) if path is not None else as_graph(graph)  # type: ignore[arg-type]
-    rows = _indices(opened, sources, "source")
-    columns = None if targets is None else _indices(opened, targets, "target")
+    rows = vertices_or_all(opened, sources, "source")
+    columns = None if targets is None else vertices_or_all(opened, targets, "target")
     how: dict[str, Any] = {"method": method, "device": device, "threads": threads}
     checked = make_request(
         opened, "batch", rows, **{**how, "device": "cpu" if device == "auto" else device},
@@ -158,19 +158,14 @@ def distances(
         given = Given(opened if path is None else path, opened.digest(), columns)
         run = _ClusterRun(cluster, plan, given, Job(how), resources)
         if reduction is not None:
-            result = run.reduced(reduction.sink(rows, columns, opened), seconds, progress)
+            sink = ReducingSink(reduction, rows, columns, opened)
+            result = run.reduced(sink, seconds, progress)
             result = result if places is None else repeat_rows(result, places)
         else:
             result = run.written(Path(os.path.abspath(os.fspath(out or ""))), seconds, progress)
     if stats is not None:
         stats.update(run.stats, seconds=time.perf_counter() - began)
     return result
-
-
-def _indices(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
-    if vertices is None:
-        return np.arange(graph.n_vertices, dtype=np.int64)
-    return vertex_indices(graph, vertices, what)
 
 
 class _ClusterRun:

@@ -181,17 +181,7 @@ class Isomap(ClassNamePrefixFeaturesOutMixin, _Geodesic):  # type: ignore[misc]
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
-        """Embed samples and return their coordinates; see :meth:`fit`.
-
-        Parameters
-        ----------
-        X : array, shape (n_samples, n_features)
-        y : ignored
-
-        Returns
-        -------
-        float64 array, shape (n_samples, n_components)
-        """
+        """Embed samples and return their coordinates, shape (n_samples, n_components)."""
         found: NDArray[np.float64] = self.fit(X).embedding_
         return found
 
@@ -294,17 +284,7 @@ class GeodesicKNeighborsTransformer(_Geodesic):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit the samples and return their nearest samples; see :meth:`transform`.
-
-        Parameters
-        ----------
-        X : array, shape (n_samples, n_features)
-        y : ignored
-
-        Returns
-        -------
-        scipy.sparse.csr_matrix, shape (n_samples, n_samples)
-        """
+        """Fit the samples and return their nearest samples; see :meth:`transform`."""
         self.fit(X)
         return self._sparse(self.nearest_, self.nearest_distances_)
 

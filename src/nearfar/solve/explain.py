@@ -68,7 +68,6 @@ def explain(
         graph,
         problem,
         rows,
-        method="auto",
         device=device,
         threads=threads,
         limit=limit,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.answer.frames import nearest_frame
-from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted
+from nearfar.errors import OutOfMemoryError, keyword
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import narrowed
@@ -26,7 +26,7 @@ from nearfar.registry import Partial
 from nearfar.solve.arrays import external_names, mask_beyond
 from nearfar.solve.many import distances
 from nearfar.solve.rows.reductions import Reduction, combine, identity
-from nearfar.solve.steps.request import check_stats
+from nearfar.solve.steps.request import check_count, check_stats
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.memory import free_memory
@@ -87,10 +87,8 @@ def k_nearest(
     stats: dict[str, Any] | None,
 ) -> Nearest:
     """Return the k nearest of the sources for every vertex; see :func:`nearfar.nearest`."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise OptionError(f"{keyword('k')} is {quoted(k)}: give an integer of at least 1")
+    k = check_count(keyword("k"), k, 1)
     check_stats(stats)
-    k = int(k)
     needed = 2 * 16 * k * graph.n_vertices
     if needed > (1 << 24) and needed > (free := free_memory()):
         raise OutOfMemoryError(needed, free, f"{k} sources per vertex: use a smaller k")

@@ -11,7 +11,6 @@ every step non-negative. The loop is in ``cpu/search/k_shortest.cpp``.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.answer.paths import lightest_edges
 from nearfar.errors import NegativeCycleError, OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -26,7 +26,7 @@ from nearfar.graph.saturation import FARTHEST, may_saturate, widened, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.solve.one import sssp
-from nearfar.solve.steps.request import as_graph
+from nearfar.solve.steps.request import as_graph, check_count
 
 _BY = itemgetter(1)  # length
 
@@ -97,7 +97,8 @@ def k_shortest_paths(
         ]
     graph = as_graph(graph, weight)
     start, end = graph.index_of(source, "source"), graph.index_of(target, "target")
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 0 <= k < 2**63:
+    k = check_count(keyword("k"), k, 0)
+    if k >= 2**63:
         raise OptionError(f"{keyword('k')} is {quoted(k)}: give an integer of at least 0")
     bound = check_limit(limit, graph.weight_dtype)
     if cycles_anywhere and graph.n_negative:
@@ -121,7 +122,7 @@ def k_shortest_paths(
     if lossy:
         reachable = sssp(back.without_weights(), goal, device="cpu").reachable
         remaining = np.where(reachable, np.minimum(remaining, most), remaining)
-    found = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k), bound is None)
+    found = _cpu.k_shortest_paths(solved.view, remaining, start, end, k, bound is None)
     if graph.weight_dtype == np.float32:
         found = sorted(((path, _sum_along(graph, path, length)) for path, length in found), key=_BY)
     return [
@@ -139,9 +140,8 @@ def _without_link(turns: TurnGraph, path: list[int]) -> list[int]:
 
 def _sum_along(graph: Graph, path: list[int], exact: float) -> float:
     """Return the length as a search in float32 adds it, or ``exact`` if that overflows."""
-    weights, total = graph.effective_weights, np.float32(0)
+    total = np.float32(0)
     with np.errstate(over="ignore"):
-        for u, v in itertools.pairwise(path):
-            row = slice(int(graph.indptr[u]), int(graph.indptr[u + 1]))
-            total = total + weights[row][graph.indices[row] == v].min()
+        for weight in graph.effective_weights[lightest_edges(graph, path)]:
+            total = total + weight
     return float(total) if np.isfinite(total) else exact

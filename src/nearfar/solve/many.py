@@ -23,13 +23,21 @@ from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device, Devices, canonical_device, check_kind
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.raster.raster import Raster
+from nearfar.raster.solve import cost_distances
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.option_types import MethodOptions
 from nearfar.solve.pairs import pair_distances
-from nearfar.solve.rasters import rows_of
-from nearfar.solve.rows.reductions import Reduction
+from nearfar.solve.rows.reductions import ReducingSink, Reduction
 from nearfar.solve.steps.plan import first_plan
-from nearfar.solve.steps.request import as_graph_or_turns, check_stats, make_request, vertex_indices
+from nearfar.solve.steps.request import (
+    as_graph_or_turns,
+    check_block,
+    check_stats,
+    make_request,
+    refuse_for_raster,
+    refuse_tree_of_turns,
+    vertices_or_all,
+)
 from nearfar.solve.steps.room import is_path, packed_edges, sink_of
 from nearfar.solve.steps.run import Run
 from nearfar.system.devices import several
@@ -190,46 +198,44 @@ def distances(
     >>> nearfar.distances(g, pairs=[(0, 1), (1, 2)])
     array([4, 3], dtype=int32)
     """
+    given: dict[str, Any] = {"limit": limit, "device": device, "threads": threads}
     if isinstance(graph, Raster):
-        refused = {
-            "weight": weight != "weight", "predecessors": predecessors, "pairs": pairs,
-            "reduce": reduce, "out": out, "memory": memory, "block": block, "devices": devices,
-            "stats": stats,
-        }  # fmt: skip
-        given = {"targets": targets, "limit": limit, "device": device, "threads": threads}
-        return rows_of(graph, sources, method, {**refused, **options}, progress=progress, **given)
+        refuse_for_raster(
+            method, weight=weight != "weight", predecessors=predecessors, pairs=pairs,
+            reduce=reduce, out=out, memory=memory, block=block, devices=devices, stats=stats,
+            **options,
+        )  # fmt: skip
+        if sources is None:
+            raise OptionError("give the sources: one row per cell of a Raster would be too large")
+        return cost_distances(graph, sources, targets=targets, progress=progress, **given)
     graph = as_graph_or_turns(graph, weight)
     labelled = isinstance(out, str) and out in LABELLED
     if labelled and (predecessors or reduce):
         raise OptionError(f"{keyword('out', out)} cannot be combined with predecessors or reduce")
-    for name, value, kind in (("memory", memory, "float | None"), ("block", block, "int | None")):
-        check_kind("distances", name, value, kind)
+    check_kind("distances", "memory", memory, "float | None")
+    check_block("distances", block)
     check_stats(stats, progress)
     if labelled or pairs is not None or isinstance(graph, TurnGraph):
-        how: dict[str, Any] = {"method": method, "device": device, "threads": threads,
-                               "limit": limit, "stats": stats, "progress": progress,
+        how: dict[str, Any] = {"method": method, **given, "stats": stats, "progress": progress,
                                "memory": memory, "block": block, "devices": devices,
                                **options}  # fmt: skip
         if labelled:
             return _labelled(graph, sources, targets, pairs, out, how)
         if isinstance(graph, TurnGraph):
-            if predecessors:
-                raise OptionError(
-                    f"with turns a vertex has no single predecessor: omit {keyword('predecessors')}"
-                )
+            refuse_tree_of_turns(predecessors)
             return _with_turns(graph, sources, targets, pairs, reduce, out, how)
         more = sources is not None or targets is not None or out is not None
         if more or reduce or predecessors or pairs is None:
             raise OptionError(_PAIRS_ALONE)
         return pair_distances(distances, graph, pairs, **how)
-    rows = _indices(graph, sources, "source")
-    columns = None if targets is None else _indices(graph, targets, "target")
+    rows = vertices_or_all(graph, sources, "source")
+    columns = None if targets is None else vertices_or_all(graph, targets, "target")
     if predecessors and (columns is not None or reduce or isinstance(out, (str, os.PathLike))):
         raise OptionError(
             f"{keyword('predecessors')} needs all columns in an array: omit targets, and files"
         )
     if devices is not None:
-        device = _on_cuda(device)
+        given["device"] = _on_cuda(device)
     # A file receives all rows in order, so only its blocks solve repeated sources once.
     places = None
     if out is None or not is_path(out):
@@ -239,14 +245,12 @@ def distances(
         "all_pairs" if _is_every(rows, graph.n_vertices) else "batch",
         rows,
         method=method,
-        device=device,
-        threads=threads,
-        limit=limit,
         targets=columns,
         predecessors=predecessors,
         out=out,
         reduced=reduce is not None,
         sparse=isinstance(out, str) and out == "csr",
+        **given,
     )
     sharing = None
     if devices is not None and several.chosen(devices) != several.chosen(None):
@@ -300,7 +304,7 @@ def _labelled(
         given = [tuple(pair) for pair in pairs]
         found = distances(given_graph, sources, targets=targets, pairs=given, **call)
         return labelled_pairs(library, given, to_host(found))
-    rows, columns = (_indices(graph, ends, what) for ends, what in
+    rows, columns = (vertices_or_all(graph, ends, what) for ends, what in
                      ((sources, "source"), (targets, "target")))  # fmt: skip
     found = distances(
         given_graph,
@@ -328,15 +332,15 @@ def _with_turns(
         begin, end = pair_indices(original, pairs)
         ways = np.stack([turns.starts[begin], turns.ends[end]], axis=1)
         return distances(turns.graph, pairs=ways, **call)
-    rows = _indices(original, sources, "source")
-    columns = None if targets is None else _indices(original, targets, "target")
+    rows = vertices_or_all(original, sources, "source")
+    columns = None if targets is None else vertices_or_all(original, targets, "target")
     ends = turns.ends if columns is None else turns.ends[columns]
     if reduce is None:
         return distances(turns.graph, turns.starts[rows], targets=ends, out=out, **call)
     if out is not None:
         raise OptionError(f"{keyword('reduce')} cannot be combined with out: it returns new arrays")
     # The searched graph has more vertices than the rows that are reduced.
-    sink = Reduction.parse(reduce).sink(rows, columns, original)
+    sink = ReducingSink(Reduction.parse(reduce), rows, columns, original)
     sink.start((len(rows), len(ends)), original.weight_dtype)
     block = max(1, _TURN_ROWS // (8 * max(len(ends), 1)))
     for number, first in enumerate(range(0, max(len(rows), 1), block)):
@@ -431,9 +435,3 @@ def all_pairs(
         devices=devices,
         **options,
     )
-
-
-def _indices(graph: Graph, vertices: Iterable[Any] | None, what: str) -> NDArray[np.int64]:
-    if vertices is None:
-        return np.arange(graph.n_vertices, dtype=np.int64)
-    return vertex_indices(graph, vertices, what)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.algorithms.bounded.nearest import nearest_within
-from nearfar.answer.paths import Paths
 from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -21,13 +20,19 @@ from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device, check_limit
 from nearfar.raster.raster import Raster
+from nearfar.raster.solve import cost_distance
 from nearfar.registry import CHOICES, Variant
 from nearfar.solve.arrays import clear_unreached, distinct_sources, external_names
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.one import solve_one
 from nearfar.solve.option_types import SearchOptions
-from nearfar.solve.rasters import nearest_of
-from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
+from nearfar.solve.steps.request import (
+    as_graph,
+    check_stats,
+    refuse_for_raster,
+    refuse_tree_of_turns,
+    vertex_indices,
+)
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import module_of, to_host
 from nearfar.system.threads import check_threads
@@ -96,18 +101,18 @@ def nearest(
     >>> nearfar.nearest(g, [0, 3], k=2).sources.tolist()
     [[0, -1], [0, -1], [3, 0], [3, -1]]
     """
+    given: dict[str, Any] = {"limit": limit, "device": device, "threads": threads}
     if isinstance(graph, Raster):
-        kept = {"limit": limit, "device": device, "threads": threads, "stats": stats}
-        refused = {**options, "weight": weight != "weight", "k": k}
-        return Nearest(*nearest_of(graph, sources, method, refused, predecessors, **kept))
+        refuse_for_raster(method, **options, weight=weight != "weight", k=k)
+        surface = cost_distance(graph, sources, stats=stats, **given)
+        nearest_at = surface.allocation
+        places = np.where(nearest_at < 0, -1, surface.sources[np.maximum(nearest_at, 0)])
+        return Nearest(surface.distances, places, surface.predecessors if predecessors else None)
     if isinstance(graph, TurnGraph):
-        if predecessors:
-            raise OptionError(
-                f"with turns a vertex has no single predecessor: omit {keyword('predecessors')}"
-            )
+        refuse_tree_of_turns(predecessors)
         begins = np.unique(vertex_indices(graph.original, sources, "source"))
-        found = nearest(graph.graph, graph.starts[begins], method=method, device=device,
-                        threads=threads, limit=limit, stats=stats, k=k, **options)  # fmt: skip
+        starts = graph.starts[begins]
+        found = nearest(graph.graph, starts, method=method, stats=stats, k=k, **given, **options)
         places = found.sources[graph.ends]
         places = module_of(places).where(places < 0, -1, graph.vertices[to_host(places)])
         return Nearest(found.distances[graph.ends], external_names(graph.original, places))
@@ -118,19 +123,10 @@ def nearest(
     if k is not None:
         if predecessors:
             raise OptionError(f"{keyword('predecessors')} cannot be combined with k")
-        given = {"method": method, "device": device, "threads": threads, "limit": limit, **options}
-        return k_nearest(graph, np.sort(rows), k, given, stats)
+        return k_nearest(graph, np.sort(rows), k, {"method": method, **given, **options}, stats)
     try:
-        found = nearest_indices(
-            graph,
-            rows,
-            method=method,
-            device=device,
-            threads=threads,
-            limit=limit,
-            stats=stats,
-            options=dict(options),
-        )
+        how: dict[str, Any] = {"method": method, "stats": stats, "options": dict(options)}
+        found = nearest_indices(graph, rows, **how, **given)
     except NegativeCycleError as error:  # of the joined graph, without names
         raise NegativeCycleError([graph.name_of(v) for v in error.cycle], error.total) from None
     return Nearest(
@@ -140,13 +136,25 @@ def nearest(
     )
 
 
-def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Nearest:
-    """Return the nearest of checked sources as vertex indices, with predecessors."""
-    n = graph.n_vertices
-    if (near := _within(graph, rows, **given)) is not None:
+def nearest_indices(
+    graph: Graph, rows: NDArray[np.int64], *, tree: bool = True, **given: Any
+) -> Nearest:
+    """Return the nearest of checked sources as indices, or only distances without ``tree``."""
+    if (near := _within(graph, rows, tree=tree, **given)) is not None:
         return near
-    paths = _joined_search(graph, rows, True, given)
+    n, joined = graph.n_vertices, join_sources(graph, rows)
+    # The choice is reused: a few more edges do not change it, and ranking takes time.
+    CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
+    try:
+        paths = solve_one(joined, n, once=True, predecessors=tree, **given)
+    except DistanceOverflowError:  # its message names the added vertex
+        raise DistanceOverflowError(
+            f"a distance from the sources does not fit {joined.weight_dtype}: scale the weights "
+            "down"
+        ) from None
     distances = paths.distances[:n]
+    if not tree:
+        return Nearest(distances, None)
     before = paths.predecessors.copy()
     # Tops first: with negative weights a path may lead over vertices beyond the limit.
     top = clear_unreached(_tops(before, n), distances)
@@ -155,34 +163,11 @@ def nearest_indices(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Near
     return Nearest(distances, top, own)
 
 
-def nearest_distances(graph: Graph, rows: NDArray[np.int64], **given: Any) -> Any:
-    """Return the distance of each vertex from the nearest of checked sources."""
-    if (near := _within(graph, rows, tree=False, **given)) is not None:
-        return near.distances
-    return _joined_search(graph, rows, False, given).distances[: graph.n_vertices]
-
-
-def _joined_search(
-    graph: Graph, rows: NDArray[np.int64], predecessors: bool, given: dict[str, Any]
-) -> Paths:
-    """Search from an additional vertex with an edge of weight 0 to each source."""
-    joined = join_sources(graph, rows)
-    # The choice is reused: a few more edges do not change it, and ranking takes time.
-    CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
-    try:
-        return solve_one(joined, graph.n_vertices, once=True, predecessors=predecessors, **given)
-    except DistanceOverflowError:  # its message names the added vertex
-        raise DistanceOverflowError(
-            f"a distance from the sources does not fit {joined.weight_dtype}: scale the weights "
-            "down"
-        ) from None
-
-
 def _within(
     graph: Graph,
     rows: NDArray[np.int64],
     *,
-    tree: bool = True,
+    tree: bool,
     limit: Any = None,
     method: str = "auto",
     device: Device = "auto",
@@ -211,28 +196,16 @@ def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
     A search from vertex n is a search from all sources, and its shortest-path tree determines the
     source of each vertex. O(n + m).
     """
-    if graph.device_arrays is not None:
-        return _join_there(graph, sources)
-    indptr = np.append(graph.indptr, graph.n_edges + len(sources))
-    indices = np.concatenate((graph.indices, sources.astype(graph.indices.dtype)))
-    zeros = np.zeros(len(sources), dtype=graph.weight_dtype)
-    return Graph(indptr, indices, np.concatenate((graph.effective_weights, zeros)), copy=False)
-
-
-def _join_there(graph: Graph, sources: NDArray[Any]) -> Graph:
-    """Add vertex n to a graph of device arrays, on its device."""
-    cp = runtime.cupy()
-    indptr, indices, weights = graph.device_arrays
-    end = cp.asarray(np.array([graph.n_edges + len(sources)], dtype=graph.index_dtype))
-    zeros = cp.zeros(len(sources), dtype=graph.weight_dtype)
-    ones = cp.ones(graph.n_edges, dtype=np.int32) if weights is None else weights
-    joined: Graph = Graph.from_csr(
-        cp.concatenate((indptr, end)),
-        cp.concatenate((indices, cp.asarray(sources.astype(graph.index_dtype)))),
-        cp.concatenate((ones, zeros)),
+    xp: Any = np if graph.device_arrays is None else runtime.cupy()
+    indptr, indices, weights = graph.device_arrays or (graph.indptr, graph.indices, graph.weights)
+    weights = xp.ones(graph.n_edges, dtype=np.int32) if weights is None else weights
+    end = xp.asarray(np.array([graph.n_edges + len(sources)]))
+    return Graph(
+        xp.concatenate((indptr, end)),
+        xp.concatenate((indices, xp.asarray(sources.astype(graph.index_dtype)))),
+        xp.concatenate((weights, xp.zeros(len(sources), dtype=graph.weight_dtype))),
         copy=False,
     )
-    return joined
 
 
 def _tops(before: Any, root: int) -> Any:

@@ -9,17 +9,17 @@ from typing import Any, Unpack, cast
 from nearfar.algorithms.bidirectional.cpu import path_between
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import turn_paths
-from nearfar.errors import OptionError, VertexError, keyword, not_reached, quoted
+from nearfar.errors import OptionError, VertexError, not_reached, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device, check_limit
 from nearfar.prepared import is_prepared
 from nearfar.raster.raster import Raster
+from nearfar.raster.solve import cost_distance
 from nearfar.solve.option_types import SearchOptions
+from nearfar.solve.places.entries import with_place
 from nearfar.solve.places.given import is_place
-from nearfar.solve.places.joined import with_place
-from nearfar.solve.rasters import surface_of
 from nearfar.solve.steps.attempt import solve
 from nearfar.solve.steps.plan import first_plan
 from nearfar.solve.steps.request import (
@@ -27,6 +27,8 @@ from nearfar.solve.steps.request import (
     check_stats,
     check_targets,
     make_request,
+    refuse_for_raster,
+    refuse_tree_of_turns,
     vertex_indices,
 )
 from nearfar.system.devices.arrays import is_device_array
@@ -123,18 +125,15 @@ def sssp(
     >>> nearfar.sssp(g, 0).path_to(2)
     [0, 1, 2]
     """
+    given: dict[str, Any] = {"limit": limit, "device": device, "threads": threads, "stats": stats}
     if isinstance(graph, Raster):
         check_stats(stats)
-        given = {"limit": limit, "targets": targets, "device": device, "threads": threads}
-        refused = {**options, "weight": weight != "weight", "trace": trace}
-        surface: Any = surface_of(graph, source, method, refused, stats=stats, **given)
+        refuse_for_raster(method, **options, weight=weight != "weight", trace=trace)
+        surface: Any = cost_distance(graph, source, targets=targets, **given)
         return cast("Paths", surface)
     turns = graph if isinstance(graph, TurnGraph) else None
     if turns is not None:
-        if predecessors:
-            raise OptionError(
-                f"with turns a vertex has no single predecessor: omit {keyword('predecessors')}"
-            )
+        refuse_tree_of_turns(predecessors)
         if not isinstance(source, int) and is_place(turns.original, source):
             raise OptionError(
                 "with turns the source must be a vertex, not a place: use nearfar.isochrones, "
@@ -153,15 +152,12 @@ def sssp(
         source,
         once=placed or not isinstance(graph, Graph),
         method=method,
-        device=device,
-        threads=threads,
-        limit=limit,
         targets=targets,
         predecessors=predecessors,
-        stats=stats,
         trace=trace,
         allow_unsafe=allow_unsafe,
         options=dict(options),
+        **given,
     )
     return paths if turns is None else turn_paths(turns, paths, begin)
 

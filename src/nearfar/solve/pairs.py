@@ -70,6 +70,16 @@ class _Pairs(NamedTuple):
         return size <= _FILLED * len(self.starts) and 8 * size <= most
 
 
+class _Call(NamedTuple):
+    """Arguments of a call, and the function that computes tables."""
+
+    table: Callable[..., Any]
+    device: Device
+    progress: Callable[[float, float], None] | None
+    stats: dict[str, Any]
+    arguments: dict[str, Any]
+
+
 def pair_distances(
     table: Callable[..., Any],
     graph: Graph,
@@ -84,35 +94,30 @@ def pair_distances(
     device = "cuda" if device == "gpu" else device
     began = time.perf_counter()
     stats = {} if stats is None else stats
+    call = _Call(table, device, progress, stats, arguments)
     simple = {n for n, value in arguments.items() if value not in (None, "auto")} <= _WALKS_TAKE
     limit, devices, memory = (arguments.get(name) for name in ("limit", "devices", "memory"))
     on_gpu = device == "cuda" or devices is not None or runtime.is_device_array(pairs)
-    if isinstance(graph, Prepared) and simple and on_gpu:
+    ready = graph if isinstance(graph, Prepared) and simple else None
+    if ready is not None and on_gpu:
         workers = arguments.get("threads")
-        found = graph.distances_of_pairs(pairs, workers, device=device, devices=devices)
+        found = ready.distances_of_pairs(pairs, workers, device=device, devices=devices)
         stats.update(pairs_by="walks", reason=WALKED)
         return _finished(graph, found, limit, stats, began)
     entries = _Pairs.of(*pair_indices(graph, pairs))
     fill = entries.fill_a_table(memory)
-    if not isinstance(graph, Prepared) or not simple:
-        fresh = None
-        if simple and not fill and not on_gpu and not graph.on_device:
-            fresh = _prepared_for(graph, entries, device, arguments)
-        if fresh is None:
-            found = None
-            if simple and not on_gpu and not graph.on_device and memory is None:
-                found = _from_both_ends(table, graph, entries, progress, stats, arguments)
-            if found is None:
-                found = _searched(table, graph, entries, fill, device, progress, stats, arguments)
-            return narrowed(found, graph.weight_dtype)
-        graph, seconds = fresh
-        if seconds:
-            stats["prepare_seconds"] = seconds
-    elif fill and len(entries.starts) >= _FEW:
-        found = _searched(table, graph, entries, fill, device, progress, stats, arguments)
+    on_host = simple and not on_gpu and not graph.on_device
+    if ready is None and on_host and not fill:
+        ready = _prepared_for(call, graph, entries)
+    if ready is None or (fill and len(entries.starts) >= _FEW):
+        found = None
+        if ready is None and on_host and memory is None:
+            found = _from_both_ends(call, graph, entries)
+        if found is None:
+            found = _searched(call, graph, entries, fill)
         return narrowed(found, graph.weight_dtype)
     threads = check_threads(arguments.get("threads"))
-    found = many_pair_distances(graph, entries.starts, entries.ends, threads, memory, stats)
+    found = many_pair_distances(ready, entries.starts, entries.ends, threads, memory, stats)
     reason = _BY_LABELS if stats["pairs_by"] == "labels" else WALKED
     within = "; prepared within this call" if "prepare_seconds" in stats else ""
     stats["reason"] = reason + within
@@ -128,22 +133,12 @@ def _finished(graph: Graph, found: Any, limit: Any, stats: dict[str, Any], began
     return narrowed(found, graph.weight_dtype)
 
 
-def _prepared_for(
-    graph: Graph, entries: _Pairs, device: Device, arguments: dict[str, Any]
-) -> tuple[Prepared, float] | None:
-    """Prepare the graph if walks repay it; return the result and the seconds, or None."""
-    request = make_request(
-        graph,
-        "batch",
-        entries.rows,
-        method="auto",
-        device=device,
-        threads=arguments.get("threads"),
-        limit=arguments.get("limit"),
-        targets=entries.columns,
-        predecessors=False,
-    )
-    memory, count = arguments.get("memory"), len(entries.starts)
+def _prepared_for(call: _Call, graph: Graph, entries: _Pairs) -> Prepared | None:
+    """Return the prepared graph if walks repay preparing it, else None."""
+    threads, limit, memory = map(call.arguments.get, ("threads", "limit", "memory"))
+    given: dict[str, Any] = {"device": call.device, "threads": threads, "limit": limit}
+    request = make_request(graph, "batch", entries.rows, targets=entries.columns, **given)
+    count = len(entries.starts)
     if graph.n_negative or memory is not None or can_be_prepared(graph, request) is not True:
         return None
     choices = rank(graph, request)
@@ -159,36 +154,33 @@ def _prepared_for(
     if cost is None or cost.seconds >= searches:
         return None
     try:
-        return made_ready(graph, False, request.threads)
+        ready, seconds = made_ready(graph, False, request.threads)
     except Declined:
         return None
+    if seconds:
+        call.stats["prepare_seconds"] = seconds
+    return ready
 
 
-def _from_both_ends(
-    table: Callable[..., Any],
-    graph: Graph,
-    asked: _Pairs,
-    progress: Callable[[float, float], None] | None,
-    stats: dict[str, Any],
-    arguments: dict[str, Any],
-) -> Any:
+def _from_both_ends(call: _Call, graph: Graph, asked: _Pairs) -> Any:
     """Return the distances by searches from both ends of each pair, or None if others are faster.
 
     Pairs whose searches give up are solved by searches from their sources.
     """
-    bound = check_limit(arguments.get("limit"), graph.weight_dtype)
-    threads = check_threads(arguments.get("threads"))
-    found = distances_between(graph, asked.starts, asked.ends, bound, threads, progress)
+    bound = check_limit(call.arguments.get("limit"), graph.weight_dtype)
+    threads = check_threads(call.arguments.get("threads"))
+    found = distances_between(graph, asked.starts, asked.ends, bound, threads, call.progress)
     if found is None:
         return None
     distances, left, counters = found
     if len(left):
         others = _Pairs.of(asked.starts[left], asked.ends[left])
-        rest = _searched(table, graph, others, False, "cpu", None, {}, arguments)
+        rest_call = call._replace(device="cpu", progress=None, stats={})
+        rest = _searched(rest_call, graph, others, False)
         wide = np.promote_types(rest.dtype, distances.dtype)
         distances = widened(distances, wide)
         distances[left] = widened(rest, wide)
-    stats.update(counters, pairs_by="both ends")
+    call.stats.update(counters, pairs_by="both ends")
     return distances
 
 
@@ -197,18 +189,10 @@ def _walk_seconds(facts: Facts) -> float:
     return 1e-6 + 1e-7 * math.sqrt(facts.n)
 
 
-def _searched(
-    table: Callable[..., Any],
-    graph: Graph,
-    entries: _Pairs,
-    fill: bool,
-    device: Device,
-    progress: Callable[[float, float], None] | None,
-    stats: dict[str, Any],
-    arguments: dict[str, Any],
-) -> Any:
+def _searched(call: _Call, graph: Graph, entries: _Pairs, fill: bool) -> Any:
     """Return the pairs' entries of one table of all rows, or of one table per block of rows."""
-    stay = graph.on_device and device != "cpu"
+    given = {"device": call.device, "stats": call.stats, **call.arguments}
+    stay = graph.on_device and call.device != "cpu"
     here: Any = runtime.cupy() if stay else np
     dtype = graph.weight_dtype
     found = here.full(len(entries.starts), unreached_value(dtype), dtype=dtype)
@@ -221,9 +205,7 @@ def _searched(
         part = entries.rows[first : first + step]
         names = graph.name_of(part), graph.name_of(columns)
         try:
-            matrix = table(
-                graph, names[0], targets=names[1], device=device, stats=stats, **arguments
-            )
+            matrix = call.table(graph, names[0], targets=names[1], **given)
         except DistanceOverflowError:
             if step == 1:
                 raise
@@ -236,7 +218,7 @@ def _searched(
         places = here.asarray(entries.row_of[mine] - first), here.asarray(column_of)
         found[here.asarray(mine)] = matrix[places]
         first += step
-        if progress is not None:
-            progress(min(first, len(entries.rows)), len(entries.rows))
-    stats["pairs_by"] = "table" if fill else "searches"
+        if call.progress is not None:
+            call.progress(min(first, len(entries.rows)), len(entries.rows))
+    call.stats["pairs_by"] = "table" if fill else "searches"
     return found

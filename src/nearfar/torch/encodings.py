@@ -17,6 +17,7 @@ from nearfar.errors import GraphError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
 from nearfar.graph.graph import Graph
+from nearfar.graph.libraries import detached
 from nearfar.options import Device, check_limit
 from nearfar.solve.many import distances
 from nearfar.solve.option_types import MethodOptions
@@ -102,7 +103,7 @@ def shortest_path_distances(
             [ 1,  0, -1],
             [-1, -1, -1]]], dtype=int32)
     """
-    given = _detached(edge_index)
+    given = detached(edge_index)
     on_gpu = runtime.is_device_array(given)
     xp: Any = runtime.cupy() if on_gpu else np
     ends = _array(given, on_gpu, "edge_index")
@@ -142,14 +143,9 @@ def shortest_path_distances(
     return made
 
 
-def _detached(tensor: Any) -> Any:
-    """Return a tensor without its gradient history, which DLPack would refuse."""
-    return tensor.detach() if hasattr(tensor, "detach") else tensor
-
-
 def _array(given: Any, on_gpu: bool, what: str) -> Any:
     """Convert to a CuPy array if ``on_gpu``, otherwise to a NumPy array."""
-    given = _detached(given)
+    given = detached(given)
     return runtime.upload(given) if on_gpu else as_numpy(given, what)
 
 

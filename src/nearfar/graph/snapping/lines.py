@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar.errors import GraphError
+from nearfar.graph.build import row_edges, row_starts, unpaired_edge
 from nearfar.graph.given import as_numpy
 from nearfar.graph.slots import Slot
 
@@ -24,18 +25,11 @@ OF_EDGES = ("edge_keys", "edge_rows", "edge_columns", EDGE_LINES, CLOSED_EDGES)
 
 
 class EdgeLines(NamedTuple):
-    """Points of every edge between its ends; the ends have the coordinates of the vertices.
+    """Points of every edge between its ends; the ends have the coordinates of the vertices."""
 
-    Attributes
-    ----------
-    first : int64 array, shape (m + 1,)
-        The points of edge ``e`` are ``xy[first[e]:first[e + 1]]``, from tail to head.
-    xy : float64 array, shape (k, 2)
-        Coordinates of all points.
-    """
-
+    # shape (m + 1,); the points of edge `e` are `xy[first[e]:first[e + 1]]`, from tail to head
     first: NDArray[np.int64]
-    xy: NDArray[np.float64]
+    xy: NDArray[np.float64]  # shape (k, 2)
 
 
 _LINES: Slot[EdgeLines] = Slot("lines of edges")
@@ -49,18 +43,10 @@ def tails_of(graph: Graph, edges: NDArray[Any]) -> NDArray[np.int64]:
 
 
 class ClosedEdges(NamedTuple):
-    """Closed edges, which the graph stores as self-loops.
+    """Closed edges, which the graph stores as self-loops."""
 
-    Attributes
-    ----------
-    edge : int64 array
-        Positions in ascending order.
-    head : int64 array
-        Original heads.
-    """
-
-    edge: NDArray[np.int64]
-    head: NDArray[np.int64]
+    edge: NDArray[np.int64]  # positions in ascending order
+    head: NDArray[np.int64]  # original heads
 
     def among(self, edges: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Return whether each edge is closed, and its index in these arrays."""
@@ -95,8 +81,7 @@ def lines_from(
     """
     begin = np.cumsum(counts) - counts
     inner = np.maximum(counts - 2, 0)[rows]
-    first = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(inner, out=first[1:])
+    first = row_starts(inner)
     step = np.where(back, -1, 1)
     start = np.where(back, begin[rows] + counts[rows] - 2, begin[rows] + 1)
     along = np.arange(first[-1]) - np.repeat(first[:-1], inner)
@@ -112,15 +97,11 @@ def line_points(
     ends = np.stack([xy[tails], xy[graph.indices[edges]]], axis=1)
     if lines is None:
         return 2 * np.arange(len(edges) + 1), ends.reshape(-1, 2)
-    inner = lines.first[edges + 1] - lines.first[edges]
-    first = np.zeros(len(edges) + 1, np.int64)
-    np.cumsum(inner + 2, out=first[1:])
+    which, inner = row_edges(lines.first, edges)
+    first = row_starts(lines.first[edges + 1] - lines.first[edges] + 2)
     points = np.empty((int(first[-1]), 2))
     points[first[:-1]], points[first[1:] - 1] = ends[:, 0], ends[:, 1]
-    between = np.arange(inner.sum()) - np.repeat(np.cumsum(inner) - inner, inner)
-    points[np.repeat(first[:-1] + 1, inner) + between] = lines.xy[
-        np.repeat(lines.first[edges], inner) + between
-    ]
+    points[np.arange(len(inner)) + 2 * which + 1] = lines.xy[inner]
     return first, points
 
 
@@ -172,19 +153,13 @@ def closed_edges(
         both = np.concatenate([before.edge, at[new]])
         order = np.argsort(both)
         closed = ClosedEdges(both[order], np.concatenate([before.head, heads[new]])[order])
-    symmetric = not graph.directed
-    if symmetric:
-        weights = graph.effective_weights[at]
-        forward, backward = np.lexsort((weights, heads, tails)), np.lexsort((weights, tails, heads))
-        symmetric = all(
-            np.array_equal(one[forward], other[backward])
-            for one, other in ((tails, heads), (heads, tails), (weights, weights))
-        )
+    weights = graph.effective_weights[at]
+    symmetric = not graph.directed and unpaired_edge(tails, heads, weights) is None
     attributes = {**graph.attributes, CLOSED_EDGES: closed}
     lines = edge_lines(graph)
     if lines is not None:  # closed edges are not drawn
         counts = np.diff(lines.first)
         kept = np.repeat(~np.isin(np.arange(graph.n_edges), at), counts)
         counts[at] = 0
-        attributes[EDGE_LINES] = EdgeLines(np.append(0, np.cumsum(counts)), lines.xy[kept])
+        attributes[EDGE_LINES] = EdgeLines(row_starts(counts), lines.xy[kept])
     return indices, changed, attributes, symmetric

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar.errors import GraphError, OptionError, VertexError, quoted
-from nearfar.graph.geography import EARTH_RADIUS, nearest_in, on_earth, vertex_tree
+from nearfar.graph.geography import EARTH_RADIUS, as_points, nearest_in, on_earth, vertex_tree
 from nearfar.graph.slots import Slot
 from nearfar.graph.snapping.lines import closed_of, edge_lines, line_points
 from nearfar.options import check_kind
@@ -86,6 +86,21 @@ class _Streets(NamedTuple):
     high: NDArray[np.float64]
     remark: str
 
+    def snap(self, graph: Graph, points: NDArray[np.float64], most: float, threads: int) -> Snapped:
+        """Snap to the nearest points on edges."""
+        k = len(points)
+        street = np.empty(k, np.int64)
+        share, away, x, y = (np.empty(k) for _ in range(4))
+        self.tree.nearest(points, most, street, share, away, x, y, threads)
+        missing = street < 0
+        street = np.maximum(street, 0)
+        edge, back, offset = self.edge[street], self.back[street], self.lengths[street] * share
+        edge[missing] = back[missing] = -1
+        for values in (share, offset, away, x, y):
+            values[missing] = np.nan
+        none = np.full(k, -1, np.int64)
+        return Snapped(edge, back, share, offset, none, away, x, y, graph.n_edges, self.remark)
+
 
 class _Vertices(NamedTuple):
     """Index of the vertices that places are snapped to."""
@@ -96,9 +111,21 @@ class _Vertices(NamedTuple):
     high: NDArray[np.float64]
     remark: str
 
+    def snap(self, graph: Graph, points: NDArray[np.float64], most: float, threads: int) -> Snapped:
+        """Snap to the nearest vertices."""
+        at, away = nearest_in(graph, self.tree, points)
+        vertex = self.members[at]
+        xy: Any = graph.coordinates
+        x, y = xy[vertex].T.copy()
+        missing = away > most
+        vertex[missing] = -1
+        for values in (away, x, y):
+            values[missing] = np.nan
+        none, zeros = np.full(len(points), -1, np.int64), np.zeros(len(points))
+        return Snapped(none, none, zeros, zeros, vertex, away, x, y, graph.n_edges, self.remark)
 
-_STREETS: Slot[_Streets] = Slot("streets")
-_VERTICES: Slot[_Vertices] = Slot("vertices to snap to")
+
+_INDEX: Slot[_Streets | _Vertices] = Slot("edges and vertices to snap to")
 _PARTS: Slot[tuple[NDArray[np.int64], int]] = Slot("strongly connected parts")
 
 
@@ -137,56 +164,14 @@ def snap(
         raise GraphError("the graph has no coordinates: places need x and y of vertices")
     if not graph.n_vertices:
         raise GraphError("the graph has no vertices")
-    index: _Streets | _Vertices
-    if to == "edge":
-        index = _STREETS.of(graph, lambda: _streets(graph, parts), parts)
-    else:
-        index = _VERTICES.of(graph, lambda: _vertices(graph, parts), parts)
+    make = _streets if to == "edge" else _vertices
+    index = _INDEX.of(graph, lambda: make(graph, parts), (to, parts))
     points = _points(graph, x, y, index)
     most = math.inf if max_distance is None else float(max_distance)
-    if isinstance(index, _Streets):
-        found = _on_edges(graph, points, index, most, workers)
-    else:
-        found = _on_vertices(graph, points, index, most)
+    found = index.snap(graph, points, most, workers)
     if max_distance is None:
         _refuse_far(graph, points, index, found.distance)
     return found
-
-
-def _on_edges(
-    graph: Graph, points: NDArray[np.float64], streets: _Streets, most: float, threads: int
-) -> Snapped:
-    """Snap to the nearest points on edges."""
-    k = len(points)
-    street = np.empty(k, np.int64)
-    share, away, x, y = (np.empty(k) for _ in range(4))
-    streets.tree.nearest(points, most, street, share, away, x, y, threads)
-    missing = street < 0
-    street = np.maximum(street, 0)
-    edge, back, offset = streets.edge[street], streets.back[street], streets.lengths[street]
-    offset = offset * share
-    if missing.any():
-        edge[missing] = back[missing] = -1
-        for values in (share, offset, away, x, y):
-            values[missing] = np.nan
-    none = np.full(k, -1, np.int64)
-    return Snapped(edge, back, share, offset, none, away, x, y, graph.n_edges, streets.remark)
-
-
-def _on_vertices(
-    graph: Graph, points: NDArray[np.float64], among: _Vertices, most: float
-) -> Snapped:
-    """Snap to the nearest vertices."""
-    at, away = nearest_in(graph, among.tree, points)
-    vertex = among.members[at]
-    xy: Any = graph.coordinates
-    x, y = xy[vertex].T.copy()
-    missing = away > most
-    vertex[missing] = -1
-    for values in (away, x, y):
-        values[missing] = np.nan
-    none, zeros = np.full(len(points), -1, np.int64), np.zeros(len(points))
-    return Snapped(none, none, zeros, zeros, vertex, away, x, y, graph.n_edges, among.remark)
 
 
 def _members(graph: Graph, parts: str) -> tuple[NDArray[np.bool_], str]:
@@ -296,14 +281,7 @@ def _wrong_place(row: int, text: str) -> VertexError:
 
 def _points(graph: Graph, x: Any, y: Any, index: _Streets | _Vertices) -> NDArray[np.float64]:
     """Check the coordinates of places; swapped longitude and latitude are an error."""
-    try:
-        x, y = (  # masked coordinates are missing
-            np.ma.filled(one.astype(np.float64), np.nan) if np.ma.isMaskedArray(one) else one
-            for one in (x, y)
-        )
-        points = np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
-    except (TypeError, ValueError):
-        raise VertexError("x and y must be numbers, or vectors of the same length") from None
+    points = as_points(x, y)
     wrong = ~np.isfinite(points).all(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -33,20 +33,17 @@ _LONG_ROWS = 16
 #: Number of edges above which a GPU is considered, since importing CuPy takes a second.
 _LARGE = 1 << 24
 
+_Rows = tuple[Any, Any, Any]
+
 
 class MatrixArrays:
     """Rows of a matrix as the arrays of a Graph, validated on first use."""
 
-    there = None
-    weight_dtype = np.dtype(np.float64)
-    index_dtype = np.dtype(np.int32)
+    device_arrays = None
 
-    def __init__(
-        self, indptr: Any, indices: Any, weights: Any, make: Callable[[Any, Any, Any], Graph]
-    ) -> None:
+    def __init__(self, rows: _Rows, make: Callable[[Any, Any, Any], Graph]) -> None:
         #: The arrays until they are validated, then None.
-        self.bare: tuple[Any, Any, Any] | None = (indptr, indices, weights)
-        self.n_vertices = len(indptr) - 1
+        self.bare: _Rows | None = rows
         self._make = make
         self._checked: Any = None
 
@@ -67,12 +64,17 @@ class MatrixArrays:
 class MatrixGraph(Graph):
     """Graph over the rows of a matrix, which are validated on first use."""
 
-    def __init__(self, arrays: MatrixArrays, *, skips_nan: bool = False) -> None:
-        self._fill(cast("HostArrays", arrays))
-        self._matrix, self.skips_nan = arrays, skips_nan
+    def __init__(
+        self, rows: _Rows, make: Callable[[Any, Any, Any], Graph], skips_nan: bool
+    ) -> None:
+        self._matrix, self.skips_nan = MatrixArrays(rows, make), skips_nan
+        # These are known without validation.
+        self.n_vertices = len(rows[0]) - 1
+        self.weight_dtype, self.index_dtype = np.dtype(np.float64), np.dtype(np.int32)
+        self._fill(cast("HostArrays", self._matrix))
 
     @property
-    def bare(self) -> tuple[Any, Any, Any] | None:
+    def bare(self) -> _Rows | None:
         """Arrays until they are validated, then None."""
         return self._matrix.bare
 
@@ -82,7 +84,7 @@ class MatrixGraph(Graph):
 
 
 def fresh_matrix(
-    arrays: tuple[Any, Any, Any], make: Callable[[Any, Any, Any], Graph], *, skips_nan: bool = False
+    arrays: _Rows, make: Callable[[Any, Any, Any], Graph], *, skips_nan: bool = False
 ) -> MatrixGraph | None:
     """Return a graph that is validated later, or None if the dtypes of the rows prevent it."""
     usual = all(isinstance(a, np.ndarray) and a.flags.c_contiguous and a.ndim == 1 for a in arrays)
@@ -90,7 +92,7 @@ def fresh_matrix(
         return None
     if len(arrays[0]) < 2 or len(arrays[1]) != len(arrays[2]):
         return None
-    return MatrixGraph(MatrixArrays(*arrays, make), skips_nan=skips_nan)
+    return MatrixGraph(arrays, make, skips_nan)
 
 
 def is_fresh(graph: Graph) -> bool:

@@ -11,9 +11,10 @@ combinations of several such vertices. The search is in ``prepared/cpu/routes.cp
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import OptionError, UnreachableError, quoted
@@ -23,9 +24,7 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.prepared.turns import PreparedTurns
 from nearfar.solve.places.route import Route, chosen_ends, made_routes
 from nearfar.solve.places.table import prepared_places
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from nearfar.solve.steps.request import check_count
 
 #: Candidate vertices tried per requested route.
 _TRIES = 12
@@ -98,8 +97,7 @@ def routes(
     searched = searched_graph(graph)
     if not isinstance(searched, Prepared):
         raise OptionError("routes needs a prepared graph: use nearfar.prepare(graph)")
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise OptionError(f"k is {quoted(k)}: give an integer of at least 1")
+    k = check_count("k", k, 1)
     for name, value, low, high in (
         ("stretch", stretch, 1, np.inf),
         ("sharing", sharing, 0, 1),
@@ -118,7 +116,7 @@ def routes(
     if ends.first[0] < 0:
         return made_routes(ends, 0, [(np.empty(0, np.int64), float(ends.length[0]))])
     limits = float(stretch), float(sharing), float(local)
-    found = _paths(searched, *ends.vertices(0), int(k), *limits)
+    found = _paths(searched, *ends.vertices(0), k, *limits)
     if ends.turns is not None:  # distinct paths of the searched graph remain distinct
         found = [(real_edges(ends.turns, path), length) for path, length in found]
     beside = float(ends.length[0]) - found[0][1]

@@ -9,43 +9,41 @@ places is then a table between few vertices and one min-plus step
 With turn costs the vertices are those of the searched graph. A path from a place continues at the
 copy of the vertex to which the edge leads. A path to a place comes from the start of the edge's
 tail, and from every copy of the tail whose turn into the edge is allowed, at the cost of that turn.
+
+:func:`with_place` makes the connections of one place edges of a graph.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from nearfar.errors import GraphError
-from nearfar.graph.snapping.lines import closed_of, tails_of
+from nearfar.errors import GraphError, VertexError
+from nearfar.graph.build import row_edges, row_starts
+from nearfar.graph.graph import Graph
+from nearfar.graph.snapping.lines import (
+    EDGE_LINES,
+    OF_EDGES,
+    EdgeLines,
+    closed_of,
+    edge_lines,
+    tails_of,
+)
+from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import TurnGraph, turn_heads, turns_into
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.snapping.snap import Snapped
+from nearfar.solve.places.given import as_places
 
 
 class Entries(NamedTuple):
-    """Vertices next to places, and the costs between them.
+    """Vertices next to places, and the costs between them; shapes are (k, w)."""
 
-    Attributes
-    ----------
-    vertex : int64 array, shape (k, w)
-        Head of the place's edge, then the tail (w = 2); -1 for none. A place on a vertex has only
-        this vertex, in the first column. With turn costs, all connections of the place in any
-        order.
-    cost : float64 array, shape (k, w)
-        Cost between place and vertex; infinite without a path.
-    edge : int64 array, shape (k, w)
-        Edge that is travelled in part; -1 for a place on a vertex.
-    """
-
+    # head of the place's edge, then the tail (w = 2); -1 for none. A place on a vertex has only
+    # this vertex, in the first column. With turn costs, all connections in any order
     vertex: NDArray[np.int64]
-    cost: NDArray[np.float64]
-    edge: NDArray[np.int64]
+    cost: NDArray[np.float64]  # cost between place and vertex; infinite without a path
+    edge: NDArray[np.int64]  # edge that is travelled in part; -1 for a place on a vertex
 
 
 def check_weights(graph: Graph) -> None:
@@ -157,3 +155,57 @@ def same_edge(
     i = np.repeat(np.arange(len(count)), count)
     within = np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count)
     return i, order[np.repeat(first, count) + within]
+
+
+def with_place(graph: Graph, place: Any) -> tuple[Graph, Any]:
+    """Return the graph with one place as its last vertex, and the name of that vertex.
+
+    Weights become float64, since a fraction of a weight is not an integer. O(n + m).
+    """
+    options = {"to": "edge", "parts": "largest", "max_distance": None, "threads": None}
+    snapped = as_places(graph, place, "source", options).snapped
+    if len(snapped) != 1 or not snapped.found[0]:
+        raise VertexError("source is several places, or none within max_distance: give one place")
+    check_weights(graph)
+    n = graph.n_vertices
+    leave, arrive = (entries(graph, snapped, leaving) for leaving in (True, False))
+    out, into = (ways.vertex[0] >= 0 for ways in (leave, arrive))
+    tails = np.concatenate([graph.tails(np.int64), np.full(out.sum(), n), arrive.vertex[0][into]])
+    heads = np.concatenate([graph.indices, leave.vertex[0][out], np.full(into.sum(), n)])
+    costs = [graph.effective_weights, leave.cost[0][out], arrive.cost[0][into]]
+    # A stable sort preserves the order of the graph's edges, with new ones last in each row.
+    order = np.argsort(tails, kind="stable")
+    indptr = np.searchsorted(tails[order], np.arange(n + 2))
+    attributes = {k: v for k, v in graph.attributes.items() if k not in OF_EDGES}
+    lines = edge_lines(graph)
+    if lines is not None:
+        attributes[EDGE_LINES] = _reordered(lines, order)
+    made = Graph(
+        indptr,
+        heads[order],
+        np.concatenate(costs).astype(np.float64)[order],
+        directed=True,
+        vertex_names=_names(graph, snapped.x[0], snapped.y[0]),
+        coordinates=np.vstack([graph.coordinates, [snapped.x[0], snapped.y[0]]]),  # type: ignore[list-item]
+        attributes=attributes,
+        copy=False,
+    )
+    return made, made.name_of(n)
+
+
+def _reordered(lines: EdgeLines, order: NDArray[np.int64]) -> EdgeLines:
+    """Return the lines of edges in another order; additional edges are straight."""
+    added = len(order) + 1 - len(lines.first)
+    first = np.append(lines.first, np.full(added, lines.first[-1]))
+    return EdgeLines(row_starts(np.diff(first)[order]), lines.xy[row_edges(first, order)[1]])
+
+
+def _names(graph: Graph, x: float, y: float) -> Any:
+    """Return the names of the vertices plus one, or None if there are none."""
+    numbers = graph.vertex_numbers
+    if numbers is not None:
+        return None if graph.vertex_names is None else range(numbers.start, numbers.stop + 1)
+    names = np.empty(graph.n_vertices + 1, dtype=object)
+    names[:-1] = graph.vertex_names.tolist()  # type: ignore[union-attr]
+    names[-1] = (float(x), float(y))
+    return names

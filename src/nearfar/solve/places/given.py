@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, OptionError, VertexError, listed, quoted
 from nearfar.graph.geography import on_earth
+from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.snap import Snapped
 from nearfar.solve.steps.request import vertex_indices
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
 
 #: Names of columns with coordinates, ignoring case.
 LONGITUDES = ("lon", "lng", "long", "longitude")
@@ -23,13 +20,7 @@ LATITUDES = ("lat", "latitude")
 
 
 class NamedPlaces(NamedTuple):
-    """Coordinates with labels, for use without data frames.
-
-    Attributes
-    ----------
-    x, y : arrays, shape (k,)
-    labels : array, shape (k,)
-    """
+    """Coordinates with labels, for use without data frames; shapes are (k,)."""
 
     x: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -37,21 +28,11 @@ class NamedPlaces(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Places on a graph, and their labels.
-
-    Attributes
-    ----------
-    snapped : Snapped
-    labels : sequence or None
-        Index of the data frame or series, or the vertices; None for coordinates without labels.
-    framed : bool
-        Whether the places were given in a pandas data frame or series, so that answers are data
-        frames.
-    """
+    """Places on a graph, and their labels."""
 
     snapped: Snapped
-    labels: Any
-    framed: bool
+    labels: Any  # index of the data frame or series, or the vertices; None if there are none
+    framed: bool  # whether they were given in a pandas data frame or series, as answers then are
 
     @property
     def names(self) -> Any:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.answer.geography import collection, line_feature
 from nearfar.errors import OptionError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.snapping.lines import edge_lines, line_points, route_points
 from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import TurnGraph, named_graph, real_edges, searched_graph
@@ -18,20 +23,10 @@ from nearfar.prepared.cpu.pairs import pair_distances
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
-from nearfar.solve.places.entries import check_weights, entries, part
+from nearfar.solve.places.entries import Entries, check_weights, entries, part
 from nearfar.solve.places.given import is_place
 from nearfar.solve.places.table import prepared_places
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Literal
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-    from nearfar.solve.places.entries import Entries
 
 #: Number of paths from which several threads search.
 _SHARED = 32
@@ -126,25 +121,18 @@ class Route:
         dict
             A Feature with a LineString.
         """
-        line = self.points.tolist()
-        return {
-            "type": "Feature",
-            "geometry": {"type": "LineString", "coordinates": line if len(line) > 1 else line * 2},
-            "properties": {
-                "distance": self.length,
-                "unit": self.graph.attributes.get("unit"),
-                "vertices": self.vertices,
-                **properties,
-            },
+        own = {
+            "distance": self.length,
+            "unit": self.graph.attributes.get("unit"),
+            "vertices": self.vertices,
         }
+        return line_feature(self.points.tolist(), {**own, **properties})
 
 
 def routes_geojson(routes: Sequence[Route]) -> dict[str, Any]:
     """Return routes as a GeoJSON FeatureCollection, numbered by the property ``route``."""
     features = [route.to_geojson(route=number) for number, route in enumerate(routes)]
-    found: dict[str, Any] = {"type": "FeatureCollection", "features": features}
-    owner = routes[0].graph.attributes.get("attribution") if routes else None
-    return {**found, "attribution": owner} if owner else found
+    return collection(routes[0].graph if routes else None, features)
 
 
 def route(
@@ -202,10 +190,13 @@ def route(
     solved, starts, ends = prepared_places(graph, weight, origin, destination, options)
     solver = {"method": method, "device": device, "threads": threads}
     chosen = chosen_ends(solved, starts.snapped, ends.snapped, solver)
-    paths = _paths(chosen, solver)
-    found = [made_route(chosen, i, path) for i, path in enumerate(paths)]
-    named = chosen.graph
-    if not (_is_single(named, origin) and _is_single(named, destination)):
+    found = [
+        made_routes(chosen, i, [(path, length)])[0] if np.isfinite(length) else None
+        for i, (path, length) in enumerate(
+            zip(_paths(chosen, solver), chosen.length.tolist(), strict=True)
+        )
+    ]
+    if not (_is_single(chosen.graph, origin) and _is_single(chosen.graph, destination)):
         return found
     if found[0] is None:
         raise UnreachableError("there is no way from the origin to the destination")
@@ -223,28 +214,11 @@ def _is_single(graph: Graph, given: Any) -> bool:
 
 
 class Ends:
-    """Connections by which the shortest routes of pairs of places begin and end.
-
-    Attributes
-    ----------
-    graph : Graph
-        Graph with the edges on which the places lie.
-    searched : Graph
-        Graph with the vertices of the connections.
-    turns : TurnGraph or None
-        Graph with turn costs that relates the two.
-    origins, destinations : Snapped
-        Places, one row per pair.
-    leaving, arriving : Entries
-        Connections from the origins, and to the destinations.
-    first, last : int64 arrays, shape (k,)
-        Chosen columns of the connections; -1 if the route stays on one edge or does not exist.
-    length : float64 array, shape (k,)
-        Length of each route; infinite if it does not exist.
-    """
+    """Connections by which the shortest routes of pairs of places begin and end."""
 
     def __init__(self, graph: Graph | TurnGraph, origins: Snapped, destinations: Snapped) -> None:
         self.turns = graph if isinstance(graph, TurnGraph) else None
+        #: Graph with the edges on which the places lie, and graph with the connected vertices.
         self.graph, self.searched = named_graph(graph), searched_graph(graph)
         check_weights(self.graph)
         if len(origins) != len(destinations):
@@ -254,8 +228,9 @@ class Ends:
         self.origins, self.destinations = origins, destinations
         self.leaving: Entries = entries(graph, origins, True)
         self.arriving: Entries = entries(graph, destinations, False)
-        self.first = np.full(len(origins), -1, np.int64)
-        self.last = np.full(len(origins), -1, np.int64)
+        #: Chosen columns of the connections; -1 if the route stays on one edge or does not exist.
+        self.first, self.last = np.full((2, len(origins)), -1, np.int64)
+        #: Length of each route; infinite if it does not exist.
         self.length = np.full(len(origins), np.inf)
 
     def vertices(self, i: int) -> tuple[int, int]:
@@ -312,16 +287,8 @@ def _between(
 
 def _paths(ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
     """Return the edges of a shortest path per pair, or no edges if the route has no such path."""
-    found = _searched_paths(ends.searched, ends, solver)
-    if ends.turns is None:
-        return found
-    return [real_edges(ends.turns, path) for path in found]
-
-
-def _searched_paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
-    """Return paths as edges of the searched graph."""
-    none = np.empty(0, np.int64)
-    found = [none] * len(ends.length)
+    graph = ends.searched
+    found = [np.empty(0, np.int64)] * len(ends.length)
     paired = np.flatnonzero(ends.first >= 0)
     pairs = [ends.vertices(int(i)) for i in paired]
     if isinstance(graph, Prepared) and solver["method"] == "auto" and pairs:
@@ -329,23 +296,17 @@ def _searched_paths(graph: Graph, ends: Ends, solver: dict[str, Any]) -> list[ND
                          strict=True))  # fmt: skip
         threads = solver["threads"] if len(pairs) >= _SHARED else 1
         paths = graph.paths_of_pairs(named, threads, device="cpu")
-        for i, at in zip(paired.tolist(), range(len(paired)), strict=True):
+        for at, i in enumerate(paired.tolist()):
             found[i] = paths.edges[paths.offsets[at] : paths.offsets[at + 1]]
-        return found
-    for source in {start for start, _ in pairs}:
-        mine = [(i, end) for i, (start, end) in zip(paired.tolist(), pairs, strict=True)
-                if start == source]  # fmt: skip
-        targets = [graph.name_of(end) for _, end in mine]
-        tree = sssp(graph, graph.name_of(source), targets=targets, **solver)
-        for (i, _), target in zip(mine, targets, strict=True):
-            found[i] = tree.edges_to(target)
-    return found
-
-
-def made_route(ends: Ends, i: int, path: NDArray[Any]) -> Route | None:
-    """Build the route of a pair from the path between its chosen vertices."""
-    length = float(ends.length[i])
-    return made_routes(ends, i, [(path, length)])[0] if np.isfinite(length) else None
+    else:
+        for source in {start for start, _ in pairs}:
+            mine = [(i, end) for i, (start, end) in zip(paired.tolist(), pairs, strict=True)
+                    if start == source]  # fmt: skip
+            targets = [graph.name_of(end) for _, end in mine]
+            tree = sssp(graph, graph.name_of(source), targets=targets, **solver)
+            for (i, _), target in zip(mine, targets, strict=True):
+                found[i] = tree.edges_to(target)
+    return found if ends.turns is None else [real_edges(ends.turns, path) for path in found]
 
 
 def made_routes(ends: Ends, i: int, paths: Iterable[tuple[NDArray[Any], float]]) -> list[Route]:

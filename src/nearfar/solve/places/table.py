@@ -5,35 +5,37 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.answer.frames import LABELLED, labelled_matrix, labelling_library
 from nearfar.errors import OptionError, did_you_mean, keyword, quoted
+from nearfar.graph.graph import Graph
+from nearfar.graph.like import GraphLike
 from nearfar.graph.snapping.snap import Snapped
-from nearfar.graph.turns import named_graph, searched_graph
-from nearfar.options import check_kind, check_limit
+from nearfar.graph.turns import TurnGraph, named_graph, searched_graph
+from nearfar.options import check_limit
 from nearfar.prepared.scenario import Scenario
 from nearfar.solve.many import distances
 from nearfar.solve.places.entries import along_edge, check_weights, entries
 from nearfar.solve.places.given import Places, as_places
 from nearfar.solve.rows.files import FileSink
-from nearfar.solve.steps.request import as_graph_or_turns, check_stats
+from nearfar.solve.rows.reductions import nearest_columns
+from nearfar.solve.rows.sinks import ArraySink
+from nearfar.solve.steps.request import (
+    as_graph_or_turns,
+    check_block,
+    check_count,
+    check_stats,
+)
 from nearfar.solve.steps.room import is_path
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.graph.like import GraphLike
-    from nearfar.graph.turns import TurnGraph
 
 #: Bytes of a block of the table, including the distances between vertices.
 _BLOCK_BYTES = 1 << 27
@@ -91,9 +93,7 @@ class TableBlocks:
         self.limit = check_limit(limit, np.dtype(np.float64))
         self.solver = solver
         self.threads = check_threads(solver.get("threads"))
-        check_kind("table", "block", block, "int | None")
-        if block is not None and block < 1:
-            raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
+        check_block("table", block)
         self.leaving = entries(graph, origins, True)
         arriving = entries(graph, destinations, False)
         self.columns, self.column_of = numbered(arriving.vertex)
@@ -169,30 +169,29 @@ class _Labelled:
 
 
 class _Written:
-    """Description of a table that is written to a file."""
+    """Table as the run that writes a file."""
 
-    engine = "table"
+    engine, columns = "table", None
 
-    def __init__(
-        self, blocks: TableBlocks, origins: Places, destinations: Places, path: str
-    ) -> None:
+    def __init__(self, blocks: TableBlocks, origins: Places) -> None:
         self.graph: Any = _Labelled(blocks.graph, origins)
         self.rows = np.arange(len(blocks.origins), dtype=np.int64)
-        self.columns = None
         self.limit, self.block = blocks.limit, blocks.block
-        #: Names of the columns of a Parquet file.
-        self.column_names = [str(name) for name in _plain(destinations.names)]
-        several = len({"origin", *self.column_names}) <= len(self.column_names)
-        if several and path.endswith(".parquet"):
-            raise OptionError(
-                "two columns would have the same name: give the destinations distinct names other "
-                "than 'origin', or write .npy"
-            )
-        state = hashlib.sha256("\n".join(self.column_names).encode("utf-8", "backslashreplace"))
-        for places in (origins.snapped, destinations.snapped):
-            for array in (places.edge, places.share, places.vertex):
-                state.update(np.ascontiguousarray(array).tobytes())
-        self.further: dict[str, Any] = {"places": state.hexdigest()}
+
+
+def _file(blocks: TableBlocks, origins: Places, destinations: Places, path: str) -> FileSink:
+    """Return the sink of a file, whose manifest identifies the places."""
+    names = [str(name) for name in _plain(destinations.names)]
+    if path.endswith(".parquet") and len({"origin", *names}) <= len(names):
+        raise OptionError(
+            "two columns would have the same name: give the destinations distinct names other "
+            "than 'origin', or write .npy"
+        )
+    state = hashlib.sha256("\n".join(names).encode("utf-8", "backslashreplace"))
+    for places in (origins.snapped, destinations.snapped):
+        for array in (places.edge, places.share, places.vertex):
+            state.update(np.ascontiguousarray(array).tobytes())
+    return FileSink(path, _Written(blocks, origins), {"places": state.hexdigest()}, names)
 
 
 def prepared_places(
@@ -311,16 +310,27 @@ def table(
         labelling_library(library, LABELLED)
     solver = {"method": method, "device": device, "threads": threads}
     blocks = TableBlocks(solved, starts.snapped, ends.snapped, limit, solver, block)
+    sink: FileSink | ArraySink
     if library is None and is_path(out):
-        return _to_file(blocks, starts, ends, os.fspath(out), stats, progress)
-    found = _target(out, blocks.shape)
-    unreached = 0
-    for first, rows in blocks:
-        rows[np.isinf(rows)] = np.nan
-        unreached += int(np.isnan(rows).sum())
-        found[first : first + len(rows)] = rows
-        if progress is not None:
-            progress(first + len(rows), len(found))
+        sink = _file(blocks, starts, ends, os.fspath(out))
+    else:
+        sink = ArraySink(_target(out, blocks.shape))
+    unreached, count = 0, len(blocks.origins)
+    try:
+        sink.start(blocks.shape, np.dtype(np.float64))
+        step = sink.run.block if isinstance(sink, FileSink) else blocks.block
+        for number, first in enumerate(range(0, count, step)):
+            end = min(first + step, count)
+            if not sink.has(number):  # else kept from an interrupted run
+                rows = blocks.rows(first, end - first)
+                rows[np.isinf(rows)] = np.nan
+                unreached += int(np.isnan(rows).sum())
+                sink.put(number, first, rows)
+            if progress is not None:
+                progress(end, count)
+        found = sink.finish()
+    finally:
+        sink.close()
     if stats is not None:
         stats.update(
             vertices=(blocks.solved, len(blocks.columns)),
@@ -397,41 +407,6 @@ def _target(out: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
     return out
 
 
-def _to_file(
-    blocks: TableBlocks,
-    starts: Places,
-    ends: Places,
-    path: str,
-    stats: dict[str, Any] | None,
-    progress: Callable[[float, float], None] | None,
-) -> Any:
-    """Write the rows block by block, keeping the blocks of an interrupted run."""
-    written = _Written(blocks, starts, ends, path)
-    sink = FileSink(path, written)
-    began, unreached, rows = time.perf_counter(), 0, len(blocks.origins)
-    try:
-        sink.start(blocks.shape, np.dtype(np.float64))
-        for number, first in enumerate(range(0, rows, written.block)):
-            count = min(written.block, rows - first)
-            if not sink.has(number):
-                found = blocks.rows(first, count)
-                found[np.isinf(found)] = np.nan
-                unreached += int(np.isnan(found).sum())
-                sink.put(number, first, found)
-            if progress is not None:
-                progress(first + count, rows)
-        result = sink.finish()
-    finally:
-        sink.close()
-    if stats is not None:
-        stats.update(
-            vertices=(blocks.solved, len(blocks.columns)),
-            seconds=time.perf_counter() - began,
-            unreached=unreached,
-        )
-    return result
-
-
 def nearest_places(
     graph: GraphLike,
     origins: Any,
@@ -491,43 +466,25 @@ def nearest_places(
     >>> nearfar.nearest_places(g, [(100, 0)], [(300, 0), (400, 150), (50, 0)], k=2)
     NearestPlaces(distances=array([[ 5., 20.]]), destinations=array([[2, 0]]))
     """
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise OptionError(f"k is {quoted(k)}: give an integer of at least 1")
+    k = check_count("k", k, 1)
     check_stats(None, progress)
     options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}
     library = _library(out, ("numpy", "pandas"))
     solved, starts, ends = prepared_places(graph, weight, origins, destinations, options)
     solver = {"method": method, "device": device, "threads": threads}
     blocks = TableBlocks(solved, starts.snapped, ends.snapped, limit, solver)
-    n, most = len(starts.snapped), min(int(k), len(ends.snapped))
+    n, most = len(starts.snapped), min(k, len(ends.snapped))
     found = NearestPlaces(np.full((n, k), np.nan), np.full((n, k), -1, np.int64))
     for first, rows in blocks:
-        some = _least(rows, most)
-        near = np.take_along_axis(rows, some, axis=1)
-        missing = np.isinf(near)
+        near = nearest_columns(rows, None, most)
         part = slice(first, first + len(rows))
-        found.distances[part, :most] = np.where(missing, np.nan, near)
-        found.destinations[part, :most] = np.where(missing, -1, some)
+        found.distances[part, :most] = np.where(near.vertices < 0, np.nan, near.distances)
+        found.destinations[part, :most] = near.vertices
         if progress is not None:
             progress(part.stop, n)
     if library is None:
         library = "pandas" if starts.framed or ends.framed else "numpy"
     return found if library == "numpy" else _nearest_frame(found, starts, ends)
-
-
-def _least(rows: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """Return the columns of the k least entries of each row, ordered by value and then column."""
-    if 4 * k >= rows.shape[1]:
-        return np.argsort(rows, axis=1, kind="stable")[:, :k]
-    bound = np.partition(rows, k - 1, axis=1)[:, k - 1 : k]
-    # All entries up to the k-th least, in order of column; more than k if values are equal.
-    keep = rows <= bound
-    counts = keep.sum(axis=1)
-    row, column = np.nonzero(keep)
-    order = np.lexsort((column, rows[row, column], row))
-    begin = np.cumsum(counts) - counts
-    found: NDArray[np.int64] = column[order[begin[:, None] + np.arange(k)]]
-    return found
 
 
 def _nearest_frame(found: NearestPlaces, starts: Places, ends: Places) -> Any:

@@ -46,34 +46,21 @@ def checksum(rows: NDArray[Any]) -> int:
     return zlib.crc32(np.ascontiguousarray(rows).reshape(-1).data.cast("B"))
 
 
-class Written(Protocol):
-    """Protocol of the run that writes a file."""
+class _Run(Protocol):
+    """Run that writes a file: vertex indices of its rows and columns, and other inputs of these."""
 
     block: int
 
     @property
-    def graph(self) -> Graph:
-        """Graph that the distances belong to."""
-
+    def graph(self) -> Graph: ...
     @property
-    def rows(self) -> NDArray[np.int64]:
-        """Vertex indices of the sources."""
-
+    def rows(self) -> NDArray[np.int64]: ...
     @property
-    def columns(self) -> NDArray[np.int64] | None:
-        """Vertex indices of the targets."""
-
+    def columns(self) -> NDArray[np.int64] | None: ...
     @property
-    def limit(self) -> Any:
-        """Inclusive limit, or None."""
-
+    def limit(self) -> Any: ...
     @property
-    def engine(self) -> str:
-        """Name of the engine that solves the rows."""
-
-    @property
-    def further(self) -> dict[str, Any]:
-        """Further values on which the rows depend, for the manifest."""
+    def engine(self) -> str: ...
 
 
 def _is_manifest(known: Any) -> bool:
@@ -98,12 +85,22 @@ def finished_blocks(path: str | os.PathLike[str]) -> tuple[int, int] | None:
 
 
 class FileSink(Sink):
-    """Sink for ``out=path``."""
+    """Sink for ``out=path``; ``further`` values determine the rows and belong to the manifest.
+
+    A Parquet file has one column per distance if there are names for them.
+    """
 
     in_order = True
 
-    def __init__(self, path: str, run: Written) -> None:
+    def __init__(
+        self,
+        path: str,
+        run: _Run,
+        further: dict[str, Any] | None = None,
+        column_names: list[str] | None = None,
+    ) -> None:
         self.path, self.run = Path(path), run
+        self.further, self.column_names = further or {}, column_names
         self.manifest = self.path.with_name(self.path.name + ".manifest.json")
         self.blocks: dict[int, int] = {}
         self._held = contextlib.ExitStack()
@@ -137,25 +134,25 @@ class FileSink(Sink):
             "shape": list(shape),
             "dtype": dtype.name,
             "names": self._names(),
-            **run.further,
+            **self.further,
         }
         known = self._load()
-        fresh = known is None or not self.path.exists()
-        if known is not None and not fresh:
+        if known is not None and not self.path.exists():
+            known = None
+        if known is not None:
             run.block = int(known["block"])  # block size of the first run
         self.n_blocks = len(range(0, max(shape[0], 1), run.block))
         self.data = self._format()
-        fresh = fresh or not self._reopened()
-        if fresh:
-            self.save()
-            try:
-                self.data.open(True)
-            except BaseException:
-                if not self.path.exists():
-                    self.manifest.unlink()
-                raise
-            return {}
-        return {int(name): found for name, found in (known or {"blocks": {}})["blocks"].items()}
+        if known is not None and self._reopened():
+            return {int(name): found for name, found in known["blocks"].items()}
+        self.save()
+        try:
+            self.data.open(True)
+        except BaseException:
+            if not self.path.exists():
+                self.manifest.unlink()
+            raise
+        return {}
 
     def _names(self) -> str | None:
         """Return a digest of the row names for Parquet files, which store them."""
@@ -181,9 +178,8 @@ class FileSink(Sink):
             return ZarrRows(self.path, self.shape, self.dtype, self.run.block)
         if not self.shape[1]:
             raise OptionError("a .parquet file needs at least one target: give one, or out='x.npy'")
-        named = getattr(self.run, "column_names", None)
         sources = self.run.graph.name_of(self.run.rows)
-        return ParquetRows(self.path, sources, self.n_blocks, named)
+        return ParquetRows(self.path, sources, self.n_blocks, self.column_names)
 
     def _load(self) -> dict[str, Any] | None:
         try:
@@ -209,27 +205,18 @@ class FileSink(Sink):
     def save(self) -> None:
         """Write the manifest with the blocks finished so far."""
         with self._one_at_a_time:
-            self._save()
-
-    def _save(self) -> None:
-        text = json.dumps(
-            {
+            content = {
                 **self.identity,
                 "block": self.run.block,
                 "engine": self.run.engine,
                 "complete": len(self.blocks) == self.n_blocks,
                 "blocks": {str(number): found for number, found in sorted(self.blocks.items())},
-            },
-            indent=1,
-        )
-        with (
-            replacing(self.manifest, sole=True) as place,
-            place.open("w", encoding="utf-8") as file,
-        ):
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        sync_folder(self.manifest.parent)
+            }
+            with replacing(self.manifest, sole=True) as place, place.open("wb") as file:
+                file.write(json.dumps(content, indent=1).encode())
+                file.flush()
+                os.fsync(file.fileno())
+            sync_folder(self.manifest.parent)
 
     def _checksum(self, number: int) -> int | None:
         first = number * self.run.block

@@ -8,6 +8,7 @@ materialise rows, or from the rows of a block on the host or a device.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -94,17 +95,6 @@ class Reduction:
             f"{keyword('reduce')} is {quoted(given)}: use {', '.join(map(repr, _PLAIN))}, "
             "'nearest:k' or 'histogram:0,10,20'"
         )
-
-    def sink(
-        self,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64] | None,
-        graph: Graph,
-        stay: bool = False,
-        threads: int = 1,
-    ) -> ReducingSink:
-        """Return a sink that reduces rows; with ``stay`` the result stays on the device."""
-        return ReducingSink(self, rows, columns, graph, stay, threads)
 
 
 def result_bytes(reduction: Reduction, rows: int) -> int:
@@ -274,16 +264,12 @@ class ReducingSink(Sink):
     def finish(self) -> Any:
         """Return one array, the two of ``nearest``, or the three of ``summary``."""
         parts = [part for number in sorted(self.blocks) for part in self.blocks[number]]
-        if self.reduction.kind == "summary":
-            counts, totals, most = (list(column) for column in zip(*parts, strict=True))
-            columns = _joined(counts), _joined(totals), _joined(_as_wide(most))
-            return tuple(self._home(column) for column in columns)
-        if self.reduction.kind != "nearest":
-            wide = _as_wide(parts) if self.reduction.kind == "max" else parts
-            return self._home(_joined(wide))
-        vertices = _joined([vertices for vertices, _ in parts])
-        near = _joined(_as_wide([values for _, values in parts]))
-        return self._home(external_names(self.graph, vertices)), self._home(near)
+        if not isinstance(parts[0], tuple):
+            return self._home(_joined(parts))
+        columns = [_joined(column) for column in zip(*parts, strict=True)]
+        if self.reduction.kind == "nearest":
+            columns[0] = external_names(self.graph, columns[0])
+        return tuple(self._home(column) for column in columns)
 
     def _home(self, found: Any) -> Any:
         """Move the result to the device if the graph is on one, otherwise to the host."""
@@ -293,24 +279,19 @@ class ReducingSink(Sink):
             return runtime.upload(found)
 
 
-def _as_wide(parts: list[Any]) -> list[Any]:
-    """Convert distances to the widest of their dtypes; unreached ones stay unreached."""
-    wide = np.result_type(*(part.dtype for part in parts))
-    return [widened(part, wide) for part in parts]
-
-
-def _joined(parts: list[Any]) -> Any:
-    """Concatenate the rows of all parts, on their device if they are all on the same one.
+def _joined(parts: Sequence[Any]) -> Any:
+    """Concatenate rows in the widest of their dtypes, on their device if it is the same for all.
 
     Otherwise they are copied to the host part by part, so that signals are handled in between.
     """
+    wide = np.result_type(*{part.dtype for part in parts})
+    parts = [widened(part, wide) for part in parts]
     if len({int(part.device.id) if is_device_array(part) else -1 for part in parts}) > 1:
         parts = [to_host(part) for part in parts]
     xp = module_of(parts[0])
     if xp is not np:
         return xp.concatenate(parts)
-    dtype = np.result_type(*{part.dtype for part in parts})
-    out = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), dtype=dtype)
+    out = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), dtype=wide)
     at = 0
     for part in parts:
         out[at : at + len(part)] = part
@@ -357,11 +338,10 @@ def nearest_columns(rows: Any, names: Any, k: int) -> Partial:
 
 def _least_columns(rows: NDArray[Any], k: int) -> NDArray[Any]:
     """Return the k least entries of each row in order without sorting whole rows."""
-    order = np.empty((len(rows), k), dtype=np.int64)
-    last = np.partition(rows, k - 1, axis=1)[:, k - 1]
-    for i, row in enumerate(rows):
-        near = np.flatnonzero(row < last[i])
-        equal = np.flatnonzero(row == last[i])[: k - len(near)]
-        near = near[np.argsort(row[near], kind="stable")]
-        order[i, : len(near)], order[i, len(near) :] = near, equal
-    return order
+    # All entries up to the k-th least, in order of column; more than k if values are equal.
+    places = np.flatnonzero(rows <= np.partition(rows, k - 1, axis=1)[:, k - 1 : k])
+    row, column = np.divmod(places, rows.shape[1])
+    order = np.lexsort((rows.reshape(-1)[places], row))
+    first = np.searchsorted(row, np.arange(len(rows)))
+    found: NDArray[Any] = column[order[first[:, None] + np.arange(k)]]
+    return found

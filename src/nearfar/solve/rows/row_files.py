@@ -1,20 +1,23 @@
 """File formats for rows written block by block: an .npy file, a .zarr or a .parquet folder.
 
-:mod:`nearfar.solve.rows.files` records which blocks are complete.
+A block is complete when ``write`` returns. :mod:`nearfar.solve.rows.files` records which blocks
+are complete.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import importlib
 import os
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import MissingDependencyError, OptionError
+from nearfar.errors import OptionError
+from nearfar.graph.libraries import needed
 from nearfar.system.output import naming, replacing
 
 
@@ -44,22 +47,6 @@ def _reserve(path: Path) -> None:
             ) from None
 
 
-class RowForm(Protocol):
-    """Protocol of a file format for rows; a block is complete when :meth:`write` returns."""
-
-    def open(self, fresh: bool) -> None:
-        """Create the data, or open the existing data."""
-
-    def write(self, number: int, first: int, rows: NDArray[Any]) -> None:
-        """Write a block and flush it."""
-
-    def read(self, number: int, first: int, count: int) -> NDArray[Any]:
-        """Return the rows of a block."""
-
-    def result(self) -> Any:
-        """Return the result of the call that wrote the rows."""
-
-
 class NpyRows:
     """Rows in one ``.npy`` file, memory-mapped."""
 
@@ -82,9 +69,8 @@ class NpyRows:
     def _create(self) -> None:
         """Create the file under its name only once its disk space is allocated."""
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(
-                os.path.realpath(self.path)
-            )  # so that old and new file need not fit on the disk
+            # So that old and new file need not fit on the disk.
+            os.unlink(os.path.realpath(self.path))
         with replacing(self.path, sole=True) as place:
             if self.shape[0] * self.shape[1] == 0:
                 self.map = np.empty(self.shape, self.dtype)
@@ -124,13 +110,8 @@ class ZarrRows:
     def __init__(
         self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], block: int
     ) -> None:
-        try:
-            import zarr
-        except ImportError:
-            raise MissingDependencyError(
-                "writing .zarr needs zarr: pip install 'nearfar[dask]'"
-            ) from None
-        self.zarr, self.path, self.shape, self.dtype, self.block = zarr, path, shape, dtype, block
+        self.zarr = needed("zarr", "writing .zarr", "dask")
+        self.path, self.shape, self.dtype, self.block = path, shape, dtype, block
 
     def open(self, fresh: bool) -> None:
         """Create the array, or open the existing one as its only writer."""
@@ -179,13 +160,8 @@ class ParquetRows:
     def __init__(
         self, path: Path, sources: NDArray[Any], n_blocks: int, columns: list[str] | None = None
     ) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError:
-            raise MissingDependencyError(
-                "writing .parquet needs pyarrow: pip install 'nearfar[tables]'"
-            ) from None
+        pyarrow = needed("pyarrow", "writing .parquet", "tables")
+        self.parquet = importlib.import_module("pyarrow.parquet")
         self.arrow, self.path, self.n_blocks, self.columns = pyarrow, path, n_blocks, columns
         try:
             self.sources = pyarrow.array(sources.tolist() if sources.dtype.kind == "O" else sources)
@@ -221,14 +197,14 @@ class ParquetRows:
             lists = self.arrow.FixedSizeListArray.from_arrays(flat, rows.shape[1])
             table = self.arrow.table({"source": part, "distances": lists})
         with replacing(self._file(number), sole=True) as place:
-            self.arrow.parquet.write_table(table, place)
+            self.parquet.write_table(table, place)
             with open(place, "rb") as handle:
                 os.fsync(handle.fileno())
         sync_folder(self.path)
 
     def read(self, number: int, first: int, count: int) -> NDArray[Any]:
         """Return the rows of a block."""
-        table = self.arrow.parquet.read_table(self._file(number))
+        table = self.parquet.read_table(self._file(number))
         sources = self.arrow.chunked_array([self.sources[first : first + count]])
         named = "source" if self.columns is None else "origin"
         if not table.column(named).equals(sources):  # a manifest with another block size
@@ -242,6 +218,9 @@ class ParquetRows:
     def result(self) -> Any:
         """Return the folder."""
         return self.path
+
+
+RowForm: TypeAlias = NpyRows | ZarrRows | ParquetRows
 
 
 def read_rows(folder: str | os.PathLike[str]) -> tuple[NDArray[Any], NDArray[Any]]:

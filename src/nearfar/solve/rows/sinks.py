@@ -21,18 +21,12 @@ from nearfar.system.memory import empty
 
 
 class Sink(ABC):
-    """Receiver of blocks of rows; each arrives once, in any order, from threads of any device.
+    """Receiver of blocks of rows; each arrives once, in any order, from threads of any device."""
 
-    Attributes
-    ----------
-    on_device : bool
-        Whether it accepts rows on the device, from methods that can leave them there.
-    in_order : bool
-        Whether it receives the rows of all given sources in order, including repeated ones, instead
-        of those of distinct sources.
-    """
-
-    on_device = in_order = False
+    #: Whether it accepts rows on the device, from methods that can leave them there.
+    on_device = False
+    #: Whether it receives the rows of all given sources in order, and not of distinct sources.
+    in_order = False
 
     @abstractmethod
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
@@ -156,18 +150,15 @@ class ArraySink(Sink):
     def put(self, number: int, first: int, rows: NDArray[Any]) -> None:
         """Copy rows that were not solved in place; widen the array to 64 bits if the rows are."""
         with self._one_at_a_time:
-            self._put(first, rows)
-
-    def _put(self, first: int, rows: NDArray[Any]) -> None:
-        part = self.array[first : first + len(rows)]
-        if rows.base is part or (rows.size and np.shares_memory(rows, part)):
-            return
-        if _is_wider(rows, self.array, self.given):
-            if first == 0 and len(rows) == len(self.array):
-                self.array = rows
+            part = self.array[first : first + len(rows)]
+            if rows.base is part or (rows.size and np.shares_memory(rows, part)):
                 return
-            self.array = widened(self.array, rows.dtype)
-        self.array[first : first + len(rows)] = widened(rows, self.array.dtype)
+            if _is_wider(rows, self.array, self.given):
+                if first == 0 and len(rows) == len(self.array):
+                    self.array = rows
+                    return
+                self.array = widened(self.array, rows.dtype)
+            self.array[first : first + len(rows)] = widened(rows, self.array.dtype)
 
     def finish(self) -> Any:
         """Return the array."""
@@ -177,8 +168,7 @@ class ArraySink(Sink):
 class CsrSink(Sink):
     """Sink that stores the reached pairs as a sparse matrix, including zeros."""
 
-    def __init__(self, width: int) -> None:
-        self.width = width
+    def __init__(self) -> None:
         self.blocks: dict[int, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {}
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:

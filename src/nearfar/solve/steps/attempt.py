@@ -15,17 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from nearfar import _cpu
+from nearfar.choose.ranking import best
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import refuse_reached_cycle
 from nearfar.errors import DistanceOverflowError, NegativeCycleError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.graph.saturation import narrowed, widened
-from nearfar.registry import Answer, Declined, Workspace
-from nearfar.solve.arrays import clear_unreached, entries, mask_beyond
+from nearfar.graph.saturation import FARTHEST, may_saturate, narrowed, widened
+from nearfar.registry import Answer, Declined, Request, Workspace
+from nearfar.solve.arrays import clear_unreached, entries, mask_beyond, reach
 from nearfar.solve.matrix.fresh import UNCHECKED
 from nearfar.solve.steps.plan import Plan
-from nearfar.solve.steps.saturation import below, lost_rows
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import on_threads
@@ -162,7 +163,7 @@ def _source_by_source(plan: Plan, rows: Any, out: Any) -> tuple[Answer, list[int
         matrix[i] = row if columns is None else row[columns]
         if columns is not None and plan.signed:
             # The path to a column may lead over a vertex whose distance does not fit.
-            lost = bool(lost_rows(graph, [rows[i]], row, limit))
+            lost = bool(_lost_rows(graph, [rows[i]], row, limit))
             answer.stats["saturated"] = answer.stats.get("saturated") or lost
         return answer.stats
 
@@ -185,6 +186,10 @@ def add_counters(total: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]
 
 
 # ---- sums that do not fit -----------------------------------------------------------------------
+#
+# Variants add with saturation: a sum beyond the dtype's range becomes "unreached". With every
+# method, an answer has the dtype of the weights if all of its distances fit, and 64 bits otherwise.
+# Distances beyond the limit or the last target are not part of the answer and are ignored.
 
 
 def _last_target(plan: Plan, found: Any) -> Any:
@@ -207,7 +212,7 @@ def _lost(plan: Plan, rows: Any, found: Any, saturated: Any, last: Any) -> list[
     if last is not None:
         return []  # the search stopped early: unsettled vertices are no evidence of saturation
     request = plan.request
-    return lost_rows(plan.graph, rows, found, request.limit, plan.columns, threads=request.threads)
+    return _lost_rows(plan.graph, rows, found, request.limit, plan.columns, threads=request.threads)
 
 
 def _refuse_lost(graph: Graph, sources: list[int]) -> None:
@@ -228,7 +233,7 @@ def _joined(found: Solved, wide: Solved) -> Solved:
     after = wide.distances.reshape(before.shape)
     none, none_wide = (unreached_value(np.dtype(a.dtype)) for a in (before, after))
     wrong = (before == none) & (after != none_wide)
-    if plan.signed and (low := below(before)) is not None:
+    if plan.signed and (low := _below(before)) is not None:
         wrong |= low
     more = to_host(wrong.any(axis=1)) | found.certain
     stats = wide.stats if plan.single else add_counters(found.stats, wide.stats)
@@ -252,3 +257,57 @@ def _joined(found: Solved, wide: Solved) -> Solved:
     else:
         found.predecessors = None
     return found
+
+
+def _lost_rows(
+    graph: Graph, sources: Any, found: Any, limit: Any, columns: Any = None, *, threads: int = 1
+) -> list[int]:
+    """Return the rows in which a distance within the limit may be missing because it does not fit.
+
+    The result is exact for whole rows without negative weights and for 64 bits. Otherwise it may
+    include rows without a loss, which a repetition in 64 bits reveals.
+    """
+    if found.size == 0 or not may_saturate(graph):
+        return []
+    dtype, signed = graph.weight_dtype, graph.n_negative > 0
+    if limit is not None and not signed and limit <= FARTHEST[dtype]:
+        return []
+    rows = found.reshape(len(sources), -1)
+    low = _below(rows) if signed else None
+    if columns is not None:
+        missing = to_host(rows == unreached_value(dtype))
+        if low is not None:
+            missing |= to_host(low)
+        short = np.flatnonzero(missing.any(axis=1)).tolist()
+        if dtype.itemsize == 4 or not short:
+            return short
+        hops = graph.without_weights()
+        return [i for i in short if _walks_to(hops, int(sources[i]), columns[missing[i]])]
+    counts, farthest = reach(rows, threads)
+    n, heaviest, top = graph.n_vertices, graph.max_weight, FARTHEST[dtype]
+    fell = np.zeros(len(rows), np.bool_) if low is None else to_host(low.any(axis=1))
+    lost = []
+    for i, (count, far) in enumerate(zip(counts, farthest, strict=True)):
+        if fell[i]:
+            lost.append(i)
+            continue
+        if count == n or (far + heaviest <= top and not signed):
+            continue
+        row = np.ascontiguousarray(to_host(rows[i]))
+        if _cpu.first_saturated_edge(graph.view, row) >= 0:
+            lost.append(i)
+    return lost
+
+
+def _below(rows: Any) -> Any:
+    """Return a mask of float sums below the range, or None for integers, which have no mark."""
+    if rows.dtype.kind != "f":
+        return None
+    return ~(rows >= -FARTHEST[np.dtype(rows.dtype)])  # also true for NaN
+
+
+def _walks_to(hops: Graph, source: int, targets: Any) -> bool:
+    """Return whether any of the targets can be reached; O(n + m)."""
+    variant, _ = best(hops, Request(device="cpu"))
+    row = variant.run(hops, source, variant.options(), Workspace()).distances
+    return bool((row[targets] != unreached_value(row.dtype)).any())

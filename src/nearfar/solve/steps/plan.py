@@ -176,16 +176,10 @@ def select(
         answer = candidate.can_run(graph, request)
         if answer is True:
             return candidate, "requested by name"
-        if (
-            candidate.weights == "nonnegative"
-            and graph.n_negative
-            and candidate.available() is True
-        ):
-            accepting = [
-                v.id
-                for v in variants(problem=request.problem)
-                if v.weights == "any" and v.can_run(graph, request) is True
-            ]
+        negative = candidate.weights == "nonnegative" and graph.n_negative
+        if negative and candidate.available() is True:
+            known = (v for v in variants(problem=request.problem) if v.weights == "any")
+            accepting = [v.id for v in known if v.can_run(graph, request) is True]
             raise NegativeWeightError(graph.first_negative, graph.n_negative, accepting)
         reasons.append(f"{candidate.id}: {answer}")
     raise VariantUnavailable("; ".join(reasons))

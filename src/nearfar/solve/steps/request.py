@@ -13,7 +13,7 @@ from nearfar.graph.build import csr_arrays
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
-from nearfar.options import canonical_device, check_limit
+from nearfar.options import canonical_device, check_kind, check_limit, is_integer
 from nearfar.registry import Problem, Request, find
 from nearfar.solve.matrix.fresh import fresh_matrix
 from nearfar.system.devices import runtime
@@ -55,6 +55,39 @@ def check_stats(stats: Any, progress: Any = None) -> None:
         raise OptionError(f"{keyword('progress')} is {quoted(progress)}: give a function, or None")
 
 
+def check_count(name: str, value: Any, least: int) -> int:
+    """Return an integer of at least ``least``, or raise an error that begins with ``name``."""
+    if not is_integer(value) or value < least:
+        raise OptionError(f"{name} is {quoted(value)}: give an integer of at least {least}")
+    return int(value)
+
+
+def check_block(owner: str, block: int | None) -> None:
+    """Refuse a number of rows per block that is not an integer of at least 1."""
+    if block is None:
+        return
+    check_kind(owner, "block", block, "int | None")
+    if block < 1:
+        raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
+
+
+def refuse_tree_of_turns(predecessors: bool) -> None:
+    """Refuse predecessors of vertices of a graph with turns."""
+    if predecessors:
+        raise OptionError(
+            f"with turns a vertex has no single predecessor: omit {keyword('predecessors')}"
+        )
+
+
+def refuse_for_raster(method: str, **given: Any) -> None:
+    """Refuse methods and arguments that only graphs with stored edges support."""
+    if method != "auto":
+        raise OptionError("a Raster has its own engines: omit method, and name a device")
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise OptionError(f"{name} is not supported for a Raster")
+
+
 def check_targets(graph: Graph, targets: Iterable[Any] | None) -> NDArray[np.int64] | None:
     """Return target indices, or None if no targets are given."""
     if targets is None:
@@ -74,17 +107,24 @@ def vertex_indices(graph: Graph | TurnGraph, vertices: Any, what: str) -> NDArra
     return graph.indices_of(vertices, what)
 
 
+def vertices_or_all(graph: Graph, vertices: Any, what: str) -> NDArray[np.int64]:
+    """Return the indices of several vertices; None means every vertex."""
+    if vertices is None:
+        return np.arange(graph.n_vertices, dtype=np.int64)
+    return vertex_indices(graph, vertices, what)
+
+
 def make_request(
     graph: Graph,
     problem: Problem,
     sources: Any,
     *,
-    method: str,
-    device: str,
-    threads: int | None,
-    limit: Any,
-    targets: NDArray[np.int64] | None,
-    predecessors: bool,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    limit: Any = None,
+    targets: NDArray[np.int64] | None = None,
+    predecessors: bool = False,
     once: bool = False,
     stats: Literal["basic", "full"] = "basic",
     out: Any = None,

@@ -11,7 +11,7 @@ import numpy as np
 
 from nearfar.errors import OptionError, OutOfMemoryError, keyword, quoted, size_text
 from nearfar.prepared import is_prepared
-from nearfar.solve.rows.reductions import Reduction, result_bytes
+from nearfar.solve.rows.reductions import ReducingSink, Reduction, result_bytes
 from nearfar.solve.rows.sinks import ArraySink, CsrSink, DeviceArraySink, Sink
 from nearfar.solve.steps.run import Run
 from nearfar.system.devices import runtime
@@ -65,8 +65,6 @@ def sink_of(
     scratch = run.plan.scratch_bytes()
     must_look = not whole and (reduction is None or not run.plan.on_device)
     free = _room(run, held, (0 if stay else kept, less), scratch, memory, must_look=must_look)
-    if block is not None and block < 1:
-        raise OptionError(f"{keyword('block')} is {block}: give at least 1 row")
     if whole:
         k = max(len(run.rows), 1)
         run.block = block or (k if _in_one_block(run, stay) else _share(run))
@@ -74,11 +72,12 @@ def sink_of(
         return DeviceArraySink(out, in_parts) if stay else ArraySink(out, run.plan.request.threads)
     room = max((free - scratch) // 4, 1)
     if reduction is not None:
-        _cut_reduced(run, reduction, room, (kept, less), block, stay)
-        return reduction.sink(run.rows, run.columns, run.graph, stay, run.plan.request.threads)
+        _cut_reduced(run, room, (kept, less), block)
+        threads = run.plan.request.threads
+        return ReducingSink(reduction, run.rows, run.columns, run.graph, stay, threads)
     run.block = run.rows_at_once = block or max(1, min(_fitting(run, room), _share(run)))
     if isinstance(out, str) and out == "csr":
-        return CsrSink(run.shape[1])
+        return CsrSink()
     if is_path(out):
         from nearfar.solve.rows.files import FileSink
 
@@ -180,9 +179,7 @@ def _fitting(run: Run, room: int) -> int:
     return int(min(room, held_at_most) // max(row, 1))
 
 
-def _cut_reduced(
-    run: Run, reduction: Reduction, room: int, kept: tuple[int, str], block: int | None, stay: bool
-) -> None:
+def _cut_reduced(run: Run, room: int, kept: tuple[int, str], block: int | None) -> None:
     """Set the number of rows solved at a time, and the number reduced at a time."""
     share, fitting = _share(run), _fitting(run, room)
     if run.plan.on_device:

@@ -47,11 +47,6 @@ class Run:
         return self.plan.request.limit
 
     @property
-    def further(self) -> dict[str, Any]:
-        """Further values on which the rows depend, of which there are none."""
-        return {}
-
-    @property
     def engine(self) -> str:
         """Id of the variant."""
         return self.plan.variant.id

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.graph.dense import dense_view, fits_dense
+from nearfar.papers.martin_2009.frontier.dense import dense_matrix, fits_dense
 from nearfar.registry import Answer, Workspace, variant
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _lists(graph: Graph, source: int, workspace: Workspace, predecessors: bool) 
 def _matrix(graph: Graph, source: int, workspace: Workspace, predecessors: bool) -> Answer:
     from nearfar import _cpu
 
-    matrix = dense_view(graph).matrix
+    matrix = dense_matrix(graph)
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
     stats = _cpu.frontier_matrix(matrix, predecessors, source, distances, *_stop(workspace))
     return Answer(distances, stats)

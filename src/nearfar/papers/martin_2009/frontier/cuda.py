@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.cuda.device_graph import C_NAMES, DeviceGraph, device_graph
 from nearfar.cuda.loops.settle import Criterion, Settle, Steps, settle_loop
-from nearfar.graph.dense import dense_view, fits_dense
 from nearfar.graph.slots import Slot
 from nearfar.options import LaunchOptions
+from nearfar.papers.martin_2009.frontier.dense import dense_matrix, fits_dense
 from nearfar.papers.martin_2009.frontier.hybrid import hybrid_steps
 from nearfar.papers.martin_2009.frontier.two_cost_arrays import solve_two_cost_arrays
 from nearfar.registry import Answer, Workspace, variant
@@ -82,9 +82,9 @@ def _device_matrix(graph: Graph) -> Any:
     """Return the graph's matrix on the current device, uploaded once and cached on the graph."""
 
     def make() -> Any:
-        dense = dense_view(graph)
-        runtime.require_memory(dense.matrix.nbytes, "use a method on lists")
-        return runtime.upload(dense.matrix)
+        matrix = dense_matrix(graph)
+        runtime.require_memory(matrix.nbytes, "use a method on lists")
+        return runtime.upload(matrix)
 
     return _DEVICE_MATRIX.of(graph, make, runtime.device().ordinal)
 

@@ -10,49 +10,24 @@ sufficiently small graph is built once and cached on the graph.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 
 #: Largest matrix that is built: n = 32,768 with 32-bit weights. The paper goes to n = 15 * 2**10.
 DENSE_MAX_BYTES = 4 * 2**30
-_DENSE: Slot[DenseView] = Slot("matrix")
-
-
-@dataclass(frozen=True, slots=True)
-class DenseView:
-    """Adjacency matrix of a graph."""
-
-    # shape (n, n); row-major and read-only, dtype of the graph's weights; entry (u, v) is the
-    # weight of the lightest edge from u to v, or `missing`
-    matrix: NDArray[Any]
-    missing: Any  # scalar; inf, or the maximum of an integer dtype
-
-    @property
-    def n_vertices(self) -> int:
-        """Number of rows."""
-        return len(self.matrix)
-
-    @property
-    def n_edges(self) -> int:
-        """Number of entries that are edges; parallel edges of the graph count once."""
-        return int(np.count_nonzero(self.matrix != self.missing))
-
-
-def dense_bytes(graph: Graph) -> int:
-    """Return the size of the graph's matrix in bytes."""
-    return graph.n_vertices**2 * graph.weight_dtype.itemsize
+_DENSE: Slot[NDArray[Any]] = Slot("matrix")
 
 
 def fits_dense(graph: Graph, request: object) -> Literal[True] | str:
     """Return True if the matrix is within :data:`DENSE_MAX_BYTES`, or the reason why not."""
-    needed = dense_bytes(graph)
+    needed = graph.n_vertices**2 * graph.weight_dtype.itemsize
     if needed <= DENSE_MAX_BYTES:
         return True
     return (
@@ -61,16 +36,14 @@ def fits_dense(graph: Graph, request: object) -> Literal[True] | str:
     )
 
 
-def dense_view(graph: Graph) -> DenseView:
-    """Return the graph's adjacency matrix, cached on it. O(n**2 + m)."""
+def dense_matrix(graph: Graph) -> NDArray[Any]:
+    """Return the graph's read-only matrix in row-major order, cached on it. O(n**2 + m)."""
 
-    def make() -> DenseView:
-        n = graph.n_vertices
-        missing = unreached_value(graph.weight_dtype)
+    def make() -> NDArray[Any]:
+        n, missing = graph.n_vertices, unreached_value(graph.weight_dtype)
         matrix = np.full((n, n), missing, dtype=graph.weight_dtype)
         rows = graph.tails(np.int64)
         np.minimum.at(matrix.reshape(-1), rows * n + graph.indices, graph.effective_weights)
-        matrix.flags.writeable = False
-        return DenseView(matrix, missing)
+        return frozen(matrix)
 
     return _DENSE.of(graph, make)
