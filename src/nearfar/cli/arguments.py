@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cli.console import Progress, note
-from nearfar.cli.parser import set_completer
+from nearfar.cli.console import note
+from nearfar.cli.parser import flag, set_completer
 from nearfar.errors import OptionError, VertexError, listed, quoted
 from nearfar.formats import formats, read, write
 from nearfar.graph.geography import nearest_vertices, on_earth
 from nearfar.graph.graph import Graph
+from nearfar.system.progress import Progress
 
 if TYPE_CHECKING:
     from nearfar.graph.turns import TurnGraph
@@ -34,29 +35,22 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         help="graph file, plain or .gz, .xz, .zst, .bz2; or .nfp, as `nearfar prepare` writes it; "
         "- for standard input",
     )
-    form = parser.add_argument(
-        "--format",
-        metavar="NAME",
-        help="format of GRAPH, if name and content do not tell; `nearfar convert --list` shows all",
-    )
+    text = "format of GRAPH, if name and content do not tell; `nearfar convert --list` shows all"
+    form = flag(parser, "--format NAME", text)
     set_completer(form, lambda **_: list(formats()))
     add_reader_options(parser)
 
 
 def add_reader_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for reading a graph."""
-    parser.add_argument(
-        "--weight",
-        metavar="NAME",
-        help="column or attribute of the weights, 'none' to count edges (default: weight)",
-    )
-    parser.add_argument(
-        "--read-option",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="option of the reader, such as directed=false (repeatable)",
-    )
+    text = "column or attribute of the weights, 'none' to count edges (default: weight)"
+    flag(parser, "--weight NAME", text)
+    add_key_values(parser, "--read-option", "option of the reader, such as directed=false")
+
+
+def add_key_values(to: argparse._ActionsContainer, name: str, text: str) -> None:
+    """Add a repeatable flag of options for :func:`key_values`."""
+    flag(to, f"{name} KEY=VALUE", f"{text} (repeatable)", action="append", default=[])
 
 
 def reader_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -70,6 +64,12 @@ def reader_options(args: argparse.Namespace) -> dict[str, Any]:
 def device_name(text: str) -> str:
     """Read a device; ``gpu`` is ``cuda`` (an argparse type)."""
     return "cuda" if text == "gpu" else text
+
+
+def add_device(to: argparse._ActionsContainer, text: str, *names: str) -> None:
+    """Add the flag of a device; ``auto`` is its default if it is one of the names."""
+    default = "auto" if "auto" in names else None
+    flag(to, "--device", text, device_name, choices=list(names), default=default)
 
 
 def number(text: str) -> int | float:

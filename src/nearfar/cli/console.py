@@ -13,23 +13,6 @@ from typing import Any
 import numpy as np
 
 from nearfar import errors
-from nearfar.system.progress import Progress
-
-__all__ = [
-    "EXIT_CODES",
-    "Exit",
-    "Progress",
-    "add_output",
-    "duration",
-    "emit",
-    "epilog",
-    "exit_code",
-    "exit_codes",
-    "is_short_of_address_space",
-    "note",
-    "plain",
-    "rows",
-]
 
 
 class Exit(enum.IntEnum):
@@ -65,25 +48,17 @@ EXIT_CODES: dict[Exit, str] = {
 }
 
 # The first matching entry decides, so subclasses precede their bases.
-_BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
-    (errors.OptionError, Exit.USAGE),
-    (errors.NegativeCycleError, Exit.NEGATIVE_CYCLE),
-    (errors.ProofError, Exit.FAILED_PROOF),
-    (errors.UnreachableError, Exit.NO_PATH),
-    (errors.VariantUnavailable, Exit.UNAVAILABLE),
-    (errors.MissingDependencyError, Exit.UNAVAILABLE),
-    (errors.KernelCompileError, Exit.UNAVAILABLE),
-    (errors.ClusterError, Exit.UNAVAILABLE),
-    (errors.SolverError, Exit.UNAVAILABLE),
-    (errors.GraphFormatError, Exit.BAD_INPUT),
-    (errors.GraphError, Exit.BAD_INPUT),
-    (errors.VertexError, Exit.BAD_INPUT),
-    (errors.NegativeWeightError, Exit.BAD_INPUT),
-    (errors.ZeroCycleError, Exit.BAD_INPUT),
-    (errors.DistanceOverflowError, Exit.BAD_INPUT),
-    (MemoryError, Exit.OUT_OF_MEMORY),
-    (ImportError, Exit.UNAVAILABLE),
-    (OSError, Exit.BAD_INPUT),
+_BY_ERROR: tuple[tuple[tuple[type[BaseException], ...], Exit], ...] = (
+    ((errors.OptionError,), Exit.USAGE),
+    ((errors.NegativeCycleError,), Exit.NEGATIVE_CYCLE),
+    ((errors.ProofError,), Exit.FAILED_PROOF),
+    ((errors.UnreachableError,), Exit.NO_PATH),
+    ((errors.VariantUnavailable, errors.KernelCompileError, ImportError), Exit.UNAVAILABLE),
+    ((errors.ClusterError, errors.SolverError), Exit.UNAVAILABLE),
+    ((errors.GraphFormatError, errors.GraphError, errors.VertexError), Exit.BAD_INPUT),
+    ((errors.NegativeWeightError, errors.ZeroCycleError), Exit.BAD_INPUT),
+    ((errors.DistanceOverflowError, OSError), Exit.BAD_INPUT),
+    ((MemoryError,), Exit.OUT_OF_MEMORY),
 )
 
 
@@ -105,10 +80,8 @@ def exit_code(error: BaseException) -> Exit:
     """Return the exit code of an exception."""
     if is_short_of_address_space(error):
         return Exit.OUT_OF_MEMORY
-    for kind, code in _BY_ERROR:
-        if isinstance(error, kind):
-            return code
-    return Exit.UNEXPECTED
+    found = (code for kinds, code in _BY_ERROR if isinstance(error, kinds))
+    return next(found, Exit.UNEXPECTED)
 
 
 def plain(value: Any) -> Any:
@@ -117,11 +90,10 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [
-            plain(item)
-            for item in (sorted(value) if isinstance(value, (set, frozenset)) else value)
-        ]
+    if isinstance(value, (set, frozenset)):
+        return plain(sorted(value))
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):

@@ -14,6 +14,7 @@ import numpy as np
 from nearfar.cli.arguments import read_vertex
 from nearfar.cli.console import note
 from nearfar.cli.flags import add_flags
+from nearfar.cli.parser import flag
 from nearfar.cli.tables import FileTable
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.geography import on_earth
@@ -31,20 +32,19 @@ def add_snapping(parser: argparse.ArgumentParser, function: Callable[..., Any]) 
     """Add the flags for places on streets and for the turns between them."""
     group = parser.add_argument_group("places")
     add_flags(group, function, ["to", "parts", "max_distance"])
-    group.add_argument(
-        "--turns",
-        action="store_true",
-        help="obey the turn restrictions of an OpenStreetMap file or of a .nfp file",
-    )
+    add_turns(group)
+
+
+def add_turns(to: argparse._ActionsContainer) -> None:
+    """Add the flag that :func:`nearfar.cli.arguments.read_with_turns` reads."""
+    flag(to, "--turns", "obey the turn restrictions of an OpenStreetMap file or of a .nfp file")
 
 
 def add_tables(parser: argparse.ArgumentParser, function: Callable[..., Any]) -> None:
     """Add the tables of origins and destinations, and the column that names them."""
     texts = {"origins": "table of places, .csv or .parquet", "destinations": "likewise"}
     add_flags(parser, function, texts, help=texts)
-    parser.add_argument(
-        "--id", metavar="COLUMN", help="column with the names of places in both tables"
-    )
+    flag(parser, "--id COLUMN", "column with the names of places in both tables")
 
 
 @contextlib.contextmanager

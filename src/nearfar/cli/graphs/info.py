@@ -11,6 +11,7 @@ from typing import Any
 
 from nearfar.cli.arguments import add_graph, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.parser import flag
 from nearfar.graph.graph import Graph
 from nearfar.system.threads import default_threads
 
@@ -26,9 +27,7 @@ nearfar info wiki-Vote.txt --read-option directed=false --json"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument(
-        "--source", metavar="V", help="vertex to start from (default: drawn from the largest part)"
-    )
+    flag(parser, "--source V", "vertex to start from (default: drawn from the largest part)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_graph, with_turns
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.cli.flags import add_flags, call_of, refuse_others
+from nearfar.cli.parser import flag
 from nearfar.cli.tables import read_numbers
 from nearfar.errors import GraphError, OptionError, OutOfMemoryError
 from nearfar.graph.graph import Graph
@@ -41,16 +42,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from nearfar.prepared.prepare import prepare
 
     add_graph(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="file to write; ends in .nfp")
-    parser.add_argument(
-        "--reweight",
-        metavar="FILE",
-        help="other weights for a prepared GRAPH: one number per edge in the graph's order, .npy "
-        "or text with one per line",
+    flag(parser, "-o --output FILE", "file to write; ends in .nfp")
+    flag(
+        parser,
+        "--reweight FILE",
+        "other weights for a prepared GRAPH: one number per edge in the graph's order, .npy or "
+        "text with one per line",
     )
-    parser.add_argument(
-        "--turns", action="store_true", help="obey the turn restrictions of an OpenStreetMap file"
-    )
+    flag(parser, "--turns", "obey the turn restrictions of an OpenStreetMap file")
     add_flags(
         parser,
         prepare,
@@ -64,11 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "device": "device that computes the weights of shortcuts (default: cpu)",
         },
     )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="only report the cost of preparing, and whether it would be refused",
-    )
+    flag(parser, "--dry-run", "only report the cost of preparing, and whether it would be refused")
 
 
 def run(args: argparse.Namespace) -> int:

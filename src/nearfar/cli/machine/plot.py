@@ -11,6 +11,7 @@ from pathlib import Path
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.console import Exit, emit
+from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 
 NAME = "plot"
@@ -28,13 +29,8 @@ _ENDINGS = (".png", ".svg", ".pdf")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     parser.add_argument("file", metavar="FILE", type=Path, help="profile or sweep, as JSON")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="IMAGE",
-        type=Path,
-        help=f"image to write ({', '.join(_ENDINGS)}); the default is FILE with .png",
-    )
+    text = f"image to write ({', '.join(_ENDINGS)}); the default is FILE with .png"
+    flag(parser, "-o --output IMAGE", text, Path)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.console import Exit, emit
+from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 
 NAME = "report"
@@ -25,10 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="DIR", type=Path, help="output folder of an experiment or a benchmark"
     )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="default: report.html in DIR"
-    )
-    parser.add_argument("--title", help="default: the first heading found")
+    flag(parser, "-o --output FILE", "default: report.html in DIR", Path)
+    flag(parser, "--title TITLE", "default: the first heading found")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,10 +11,12 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nearfar.cli.arguments import add_graph, at_least_one, device_name, read_graph
-from nearfar.cli.console import Exit, Progress, duration, emit, rows
+from nearfar.cli.arguments import add_device, add_graph, at_least_one, read_graph
+from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 from nearfar.system.devices import runtime
+from nearfar.system.progress import Progress
 
 if TYPE_CHECKING:
     from nearfar.choose.machine import Machine
@@ -37,32 +39,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from nearfar.cuda.tune import tunable, usual
 
     add_graph(parser, optional=True)
-    parser.add_argument(
-        "--device",
-        type=device_name,
-        choices=["auto", "cpu", "cuda"],
-        default="auto",
-        help="without a graph: device to measure (default: auto, every device of this machine)",
-    )
-    parser.add_argument(
-        "--show", action="store_true", help="print this machine's measurements, measure nothing"
-    )
-    parser.add_argument(
-        "--reset", action="store_true", help="delete the measurements of this and other machines"
-    )
-    parser.add_argument(
-        "--method",
-        action="append",
-        metavar="NAME",
-        help=f"method to tune, repeatable (default: {', '.join(usual())}); one of "
-        f"{', '.join(tunable())}",
-    )
-    parser.add_argument(
-        "--rounds", type=at_least_one, default=5, metavar="N", help="samples per shape"
-    )
-    parser.add_argument(
-        "--no-store", dest="store", action="store_false", help="measure without storing the results"
-    )
+    text = "without a graph: device to measure (default: auto, every device of this machine)"
+    add_device(parser, text, "auto", "cpu", "cuda")
+    flag(parser, "--show", "print this machine's measurements, measure nothing")
+    flag(parser, "--reset", "delete the measurements of this and other machines")
+    text = f"method to tune, repeatable (default: {', '.join(usual())}); one of "
+    flag(parser, "--method NAME", text + ", ".join(tunable()), action="append")
+    flag(parser, "--rounds N", "samples per shape", at_least_one, default=5)
+    text = "measure without storing the results"
+    flag(parser, "--no-store", text, action="store_false", dest="store")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,11 +12,13 @@ import argparse
 import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_with_turns
-from nearfar.cli.console import Exit, Progress, emit
+from nearfar.cli.console import Exit, emit
 from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.parser import flag
 from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
 from nearfar.cli.queries.table import write_csv
 from nearfar.errors import OptionError
+from nearfar.system.progress import Progress
 
 NAME = "catchment"
 CALLS = ("nearfar.accessibility",)
@@ -39,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "limit": "targets beyond this distance do not count",
     }
     add_flags(parser, accessibility, [*texts, "decay"], help=texts)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the scores; .csv")
+    flag(parser, "-o --output FILE", "write the scores; .csv")
     add_snapping(parser, accessibility)
     add_flags(parser, accessibility, ["method", "device", "threads"])
 

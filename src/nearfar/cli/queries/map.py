@@ -16,6 +16,7 @@ from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, number, read_graph, vertex_list
 from nearfar.cli.console import Exit, duration, emit, rows
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
+from nearfar.cli.parser import flag
 from nearfar.cli.places import one_place, remarks
 from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
@@ -46,28 +47,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_graph(parser)
     add_flags(parser, sssp, ["source", "limit"])
-    parser.add_argument(
-        "-o", "--output", metavar="IMAGE", required=True, help=f"{', '.join(_SUFFIXES)}"
-    )
-    parser.add_argument("--title", default="", help="heading of the map")
-    parser.add_argument(
-        "--breaks",
-        type=number,
-        nargs="+",
-        metavar="D",
-        help="limits of the areas in .geojson and .gpkg files, in units of the weights",
-    )
-    parser.add_argument(
-        "--polygons",
-        action="store_true",
-        help="write areas instead of the lines in them; needs shapely",
-    )
-    parser.add_argument(
-        "--more",
-        metavar="VERTEX",
-        nargs="+",
-        help="further sources, for .geojson and .gpkg; if all sources are LAT,LON, each starts at "
-        "its place on the street",
+    flag(parser, "-o --output IMAGE", ", ".join(_SUFFIXES), required=True)
+    flag(parser, "--title TITLE", "heading of the map", default="")
+    text = "limits of the areas in .geojson and .gpkg files, in units of the weights"
+    flag(parser, "--breaks D...", text, number)
+    flag(parser, "--polygons", "write areas instead of the lines in them; needs shapely")
+    flag(
+        parser,
+        "--more VERTEX...",
+        "further sources, for .geojson and .gpkg; if all sources are LAT,LON, each starts at its "
+        "place on the street",
     )
     add_solver(parser, sssp)
 

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 import nearfar
 from nearfar.cli.arguments import add_graph, at_least_one, number, read_graph, vertex_list
-from nearfar.cli.console import Exit, Progress, add_output, emit, epilog, note
+from nearfar.cli.console import Exit, add_output, emit, epilog, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.tables import read_numbers, read_table, unreached_as_inf, vertices_of
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.system.progress import Progress
 
 NAME = "measure"
 HELP = "centralities, path counts, edge loads, skims"

@@ -12,6 +12,7 @@ import time
 from nearfar.cli.arguments import add_graph, at_least_one, read_graph
 from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.parser import flag
 from nearfar.cli.queries.sssp import distance_text
 from nearfar.errors import not_reached
 
@@ -30,9 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_graph(parser)
     add_flags(parser, k_shortest_paths, ["source", "target"])
-    parser.add_argument(
-        "-k", type=at_least_one, default=3, metavar="K", help="maximum number of paths (default: 3)"
-    )
+    flag(parser, "-k K", "maximum number of paths (default: 3)", at_least_one, default=3)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -18,12 +18,14 @@ import numpy as np
 import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_with_turns
-from nearfar.cli.console import Exit, Progress, duration, emit, note
+from nearfar.cli.console import Exit, duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.parser import flag
 from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
 from nearfar.cli.queries.distances import kept_text
 from nearfar.errors import OptionError
 from nearfar.system.output import replacing
+from nearfar.system.progress import Progress
 
 NAME = "table"
 CALLS = ("nearfar.table", "nearfar.nearest_places")
@@ -43,12 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     texts = {"k": "only the K nearest", "limit": "leave out pairs beyond this distance"}
     add_flags(parser, nearest_places, texts, flags={"k": "--nearest"}, help=texts)
     parser.set_defaults(k=None)
-    parser.add_argument(
-        *("-o", "--output"),
-        dest="out",
-        metavar="FILE",
-        help=".csv, .npy, .zarr or .parquet; all but .csv resume",
-    )
+    text = ".csv, .npy, .zarr or .parquet; all but .csv resume"
+    flag(parser, "-o --output FILE", text, dest="out")
     add_snapping(parser, table)
     add_flags(parser.add_argument_group("method"), table, ["method", "device", "threads"])
 

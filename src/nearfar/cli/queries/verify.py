@@ -15,6 +15,7 @@ import numpy as np
 
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
 from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.parser import flag
 from nearfar.cli.saved_answers import SavedAnswer, load_answer
 from nearfar.errors import GraphFormatError
 from nearfar.graph.dtypes import unreached_value
@@ -34,10 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "answer", metavar="ANSWER", help="table: .csv, .csv.gz, .parquet, .npz or .json"
     )
-    parser.add_argument("--source", metavar="V", help="source, if the table does not identify it")
-    parser.add_argument(
-        "--limit", type=number, metavar="D", help="the limit of the run (CSV does not carry it)"
-    )
+    flag(parser, "--source V", "source, if the table does not identify it")
+    flag(parser, "--limit D", "the limit of the run (CSV does not carry it)", number)
 
 
 def run(args: argparse.Namespace) -> int:
