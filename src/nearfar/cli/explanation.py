@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import nearfar
-from nearfar.cli.console import Exit, duration, emit
+from nearfar.cli.console import duration, emit
 from nearfar.cli.flags import call_of, refuse_others
 from nearfar.cli.parser import flag
 from nearfar.graph.graph import Graph
@@ -26,7 +26,7 @@ def check_explain(args: argparse.Namespace, *more: str) -> None:
     refuse_others(args, free, why)
 
 
-def show_explanation(args: argparse.Namespace, graph: Graph, *sources: Any) -> int:
+def show_explanation(args: argparse.Namespace, graph: Graph, *sources: Any) -> None:
     """Print how the chooser ranks the methods for a request, and why others are excluded."""
     found = nearfar.explain(graph, *sources, **call_of(args, graph, nearfar.explain))
     others = [{"id": name, "reason": found.reason(name)} for name in found.others]
@@ -64,7 +64,6 @@ def show_explanation(args: argparse.Namespace, graph: Graph, *sources: Any) -> i
         "machines": found.machines,
     }
     emit(args, facts, lines)
-    return Exit.OK
 
 
 def not_ranked(

@@ -11,7 +11,7 @@ from typing import Any
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_key_values, add_reader_options, read_file, write_graph
-from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.console import duration, emit, rows
 from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 from nearfar.formats import Format, formats, written_as
@@ -41,10 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--list", "list the formats and their options")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, write and report."""
     if args.list:
-        return _list(args)
+        _list(args)
+        return
     if args.input is None or args.output is None:
         raise OptionError("convert needs IN and OUT, or --list")
     check_folder(args.output)
@@ -74,10 +75,9 @@ def run(args: argparse.Namespace) -> int:
         ]
     )
     emit(args, facts, lines, summary=True)
-    return Exit.OK
 
 
-def _list(args: argparse.Namespace) -> int:
+def _list(args: argparse.Namespace) -> None:
     found = [_describe(spec) for spec in formats().values()]
     lines: list[str] = []
     for item in found:
@@ -91,7 +91,6 @@ def _list(args: argparse.Namespace) -> int:
                 shown = ", ".join(f"{name}={value}" for name, value in options.items())
                 lines.append(f"  --{way}-option {shown}")
     emit(args, found, lines)
-    return Exit.OK
 
 
 def _describe(spec: Format) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_key_values, value_of, write_graph
-from nearfar.cli.console import Exit, add_output, duration, emit, epilog, note, rows
+from nearfar.cli.console import add_output, duration, emit, epilog, note, rows
 from nearfar.cli.graphs.info import describe
 from nearfar.cli.parser import flag
 from nearfar.generators import GENERATORS, Parameter, generate
@@ -78,7 +78,7 @@ def _add_parameter(group: Any, parameter: Parameter) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Generate, describe and write."""
     if args.output is not None:
         check_folder(args.output)
@@ -95,4 +95,3 @@ def run(args: argparse.Namespace) -> int:
     emit(args, facts, rows(lines), summary=args.output is not None)
     if args.output is None:
         note(args, "not written: give -o FILE to write the graph")
-    return Exit.OK

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_graph, with_turns
-from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.console import duration, emit, rows
 from nearfar.cli.flags import add_flags, call_of, refuse_others
 from nearfar.cli.parser import flag
 from nearfar.cli.tables import read_numbers
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--dry-run", "only report the cost of preparing, and whether it would be refused")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Prepare, write and report."""
     from nearfar.prepared.order.tree import check_worth
     from nearfar.prepared.prepare import foreseen
@@ -130,7 +130,6 @@ def run(args: argparse.Namespace) -> int:
         size = os.path.getsize(args.output) / 2**20
         lines.append(("written", f"{args.output} ({size:,.1f} MiB)"))
     emit(args, facts, rows(lines), summary=args.output is not None)
-    return Exit.OK
 
 
 def _reweighted(args: argparse.Namespace, graph: Graph) -> Prepared:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from nearfar.cli.arguments import add_device
-from nearfar.cli.console import Exit, emit
+from nearfar.cli.console import emit
 from nearfar.cli.parser import flag
 from nearfar.errors import OptionError, quoted
 
@@ -60,7 +60,7 @@ def describe() -> list[dict[str, Any]]:
     return found
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """List the methods."""
     everything = describe()
     families = sorted({v["family"] for v in everything})
@@ -76,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
         and (not args.available or v["available"])
     ]
     emit(args, found, _table(found))
-    return Exit.OK
 
 
 def _table(found: list[dict[str, Any]]) -> list[str]:

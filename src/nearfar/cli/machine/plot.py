@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.console import Exit, emit
+from nearfar.cli.console import emit
 from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "-o --output IMAGE", text, Path)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read the data, draw it, and report the file."""
     from nearfar.lab.profile import plot_profile, read_profile
 
@@ -45,4 +45,3 @@ def run(args: argparse.Namespace) -> int:
     check_folder(str(image))
     plot_profile(read_profile(args.file), image)
     emit(args, {"image": str(image)}, [f"wrote {image}"], summary=True)
-    return Exit.OK

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.console import Exit, emit
+from nearfar.cli.console import emit
 from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--title TITLE", "default: the first heading found")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the page, and report its path and size."""
     from nearfar.lab.report import write_report
 
@@ -42,4 +42,3 @@ def run(args: argparse.Namespace) -> int:
     size = file.stat().st_size
     said = [f"wrote {file} ({size:,} bytes)"]
     emit(args, {"report": str(file), "bytes": size}, said, summary=True)
-    return Exit.OK

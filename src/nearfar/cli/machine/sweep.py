@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
-from nearfar.cli.console import Exit, duration, emit
+from nearfar.cli.console import duration, emit
 from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "-o --output FILE", "write as JSON", Path)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Sweep, print the table and write it."""
     from nearfar.lab.profile import delta_sweep, write_profile
 
@@ -59,4 +59,3 @@ def run(args: argparse.Namespace) -> int:
             f"{row['iterations']:10,} {duration(row['seconds']):>10}{mark}"
         )
     emit(args, found, lines, summary=args.output is not None)
-    return Exit.OK

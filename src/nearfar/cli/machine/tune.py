@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.arguments import add_device, add_graph, at_least_one, read_graph
-from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.console import duration, emit, rows
 from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 from nearfar.system.devices import runtime
@@ -50,10 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--no-store", text, action="store_false", dest="store")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Measure the machine; or read a graph, tune each method and report."""
     if args.graph is None:
-        return _machine(args)
+        _machine(args)
+        return
     if args.show or args.reset:
         raise OptionError("--show and --reset concern this machine: leave out the graph")
     from nearfar.cuda.tune import tune, usual
@@ -70,10 +71,9 @@ def run(args: argparse.Namespace) -> int:
     for result in results:
         lines += [*_lines(result), ""]
     emit(args, [_facts(result) for result in results], lines[:-1])
-    return Exit.OK
 
 
-def _machine(args: argparse.Namespace) -> int:
+def _machine(args: argparse.Namespace) -> None:
     """Show, delete or measure the speeds that the automatic choice uses."""
     from nearfar.choose import machine as choose_machine
     from nearfar.choose.calibrate import calibrate
@@ -85,7 +85,7 @@ def _machine(args: argparse.Namespace) -> int:
         had = choose_machine.reset()
         said = f"deleted: {path}" if had else f"no measurements are stored in {path}"
         emit(args, {"reset": had, "path": str(path)}, [said])
-        return Exit.OK
+        return
     here = runtime.available()
     devices = [args.device] if args.device != "auto" else ["cpu", *["cuda"] * (here is True)]
     if "cuda" in devices:
@@ -102,7 +102,6 @@ def _machine(args: argparse.Namespace) -> int:
     kept = args.store or args.show
     lines = [*lines, f"stored in {path}"] if kept else lines[:-1]
     emit(args, {"path": str(path) if kept else None, "machines": facts}, lines)
-    return Exit.OK
 
 
 def _speeds(name: str, known: Machine) -> list[tuple[str, object]]:

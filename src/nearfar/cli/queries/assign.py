@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from nearfar.cli.arguments import at_least_one, at_least_zero
-from nearfar.cli.console import Exit, emit, note
+from nearfar.cli.console import emit, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.parser import flag
 from nearfar.cli.queries.measure import demand_of
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--top N", "print only the N largest flows, largest first", at_least_one)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read the files, assign the traffic and print the flows."""
     from nearfar.measures import assign
 
@@ -95,4 +95,3 @@ def run(args: argparse.Namespace) -> int:
         "times": times,
     }
     emit(args, data, lines)
-    return Exit.OK

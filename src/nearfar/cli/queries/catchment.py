@@ -12,7 +12,7 @@ import argparse
 import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_with_turns
-from nearfar.cli.console import Exit, emit
+from nearfar.cli.console import emit
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.parser import flag
 from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flags(parser, accessibility, ["method", "device", "threads"])
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compute and print the scores."""
     if args.output is not None and not args.output.lower().endswith(".csv"):
         raise OptionError(f"output {args.output!r}: end it in .csv")
@@ -65,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
         write_csv(args.output, ["origin", "accessibility"], lines)
         text = f"{len(names):,} scores in {args.output}"
         emit(args, {"output": args.output, "origins": len(names)}, [text], summary=True)
-        return Exit.OK
+        return
     facts = {"origins": names, "accessibility": scores}
     emit(args, facts, (f"{name}\t{score}" for name, score in zip(names, scores, strict=True)))
-    return Exit.OK

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nearfar.cli.arguments import add_graph, read_graph, vertex_list
-from nearfar.cli.console import Exit, emit
+from nearfar.cli.console import emit
 from nearfar.cli.explanation import add_explain, check_explain, show_explanation
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
 from nearfar.cli.parser import flag
@@ -187,7 +187,7 @@ def _on_cluster(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) ->
     return distances(args.cluster, file, **call)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Solve, and print or write the distances."""
     from nearfar import scale
     from nearfar.solve.many import distances
@@ -206,7 +206,8 @@ def run(args: argparse.Namespace) -> int:
     _check_files(args)
     graph, _ = read_graph(args)
     if args.explain:
-        return show_explanation(args, graph, vertex_list(args, graph, args.sources, "source"))
+        show_explanation(args, graph, vertex_list(args, graph, args.sources, "source"))
+        return
     call = call_of(args, graph, scale.distances if args.cluster is not None else distances)
     if with_pairs:
         pairs = _pairs(args, graph)
@@ -214,7 +215,7 @@ def run(args: argparse.Namespace) -> int:
         (values,) = plain_values(found, graph)
         lines = [f"{s}\t{t}\t{d}" for (s, t), d in zip(pairs, values, strict=True)]
         emit(args, {"pairs": [list(p) for p in pairs], "distances": values}, lines)
-        return Exit.OK
+        return
     sources, targets = call["sources"], call["targets"]
     _check_amount(args, graph, targets)
     stats: dict[str, Any] = {}
@@ -235,7 +236,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         facts = {"output": args.out, "rows": count, "seconds": stats["seconds"]}
         emit(args, facts, [f"{count:,} rows in {args.out}"], summary=True)
-        return Exit.OK
+        return
     names = [graph.name_of(v) for v in range(count)] if sources is None else sources
     values = plain_values(found, graph)
     lines = []
@@ -247,4 +248,3 @@ def run(args: argparse.Namespace) -> int:
     if targets is not None and not args.reduce:
         facts["targets"] = targets
     emit(args, facts, lines)
-    return Exit.OK

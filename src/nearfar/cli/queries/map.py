@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, number, read_graph, vertex_list
-from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.console import duration, emit, rows
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
 from nearfar.cli.parser import flag
 from nearfar.cli.places import one_place, remarks
@@ -61,7 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_solver(parser, sssp)
 
 
-def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
+def _write_reach(args: argparse.Namespace, graph: Graph) -> None:
     """Write the reach of each of many sources, by one search within the largest break for each."""
     from nearfar.answer import write_geography
     from nearfar.solve.places.given import is_place
@@ -100,7 +100,6 @@ def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
     if facts["attribution"]:
         lines.append(("data", facts["attribution"]))
     emit(args, facts, rows(lines), summary=True)
-    return Exit.OK
 
 
 def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
@@ -119,7 +118,7 @@ def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
         draw_isochrones(paths, temporary, title=args.title, scale=scale, unit=unit)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Solve, prove and draw."""
     if not args.output.lower().endswith(_SUFFIXES):
         raise OptionError(f"output {args.output!r}: use one of {', '.join(_SUFFIXES)}")
@@ -132,7 +131,8 @@ def run(args: argparse.Namespace) -> int:
     check_folder(args.output)
     graph, _ = read_graph(args)
     if args.more is not None:
-        return _write_reach(args, graph)
+        _write_reach(args, graph)
+        return
     call = call_of(args, graph, nearfar.sssp)
     paths = nearfar.sssp(graph, **call)
     nearfar.verify(graph, paths)
@@ -155,4 +155,3 @@ def run(args: argparse.Namespace) -> int:
     if facts["attribution"]:
         lines.append(("data", facts["attribution"]))
     emit(args, facts, rows(lines), summary=True)
-    return Exit.OK

@@ -14,7 +14,7 @@ import numpy as np
 
 import nearfar
 from nearfar.cli.arguments import add_graph, at_least_one, read_graph, vertex_list
-from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.console import duration, emit, note
 from nearfar.cli.flags import add_flags, add_solver, call_of
 from nearfar.cli.parser import flag
 from nearfar.cli.queries.distances import plain_values
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_solver(parser, nearest)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Find the places and print them."""
     graph, _ = read_graph(args)
     call = call_of(args, graph, nearfar.nearest)
@@ -66,4 +66,3 @@ def run(args: argparse.Namespace) -> int:
     }
     emit(args, facts, lines)
     note(args, f"{len(names):,} vertices, {stats['reason']}, {duration(seconds)}")
-    return Exit.OK

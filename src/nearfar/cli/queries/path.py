@@ -15,7 +15,7 @@ import numpy as np
 import nearfar
 from nearfar.cli.answers import check_geography
 from nearfar.cli.arguments import add_graph, load_methods, read_with_turns
-from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.console import duration, emit, note
 from nearfar.cli.flags import add_flags, add_solver, call_of
 from nearfar.cli.parser import flag
 from nearfar.cli.places import add_turns
@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_solver(parser, sssp)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Find the path and print it."""
     from nearfar.answer.geography import route_lines, write_geography
     from nearfar.prepared.prepared import Prepared
@@ -104,7 +104,6 @@ def run(args: argparse.Namespace) -> int:
         f"length {distance_text(distances[-1], unit)} over {hops:,} edges, "
         f"{engine}, {duration(seconds)}{proof}",
     )
-    return Exit.OK
 
 
 def _along(paths: Paths, target: Any) -> list[Any]:

@@ -10,7 +10,7 @@ import argparse
 import time
 
 from nearfar.cli.arguments import add_graph, at_least_one, read_graph
-from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.console import duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.parser import flag
 from nearfar.cli.queries.sssp import distance_text
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     flag(parser, "-k K", "maximum number of paths (default: 3)", at_least_one, default=3)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Find the paths and print them."""
     from nearfar.solve.k_shortest import k_shortest_paths
 
@@ -61,4 +61,3 @@ def run(args: argparse.Namespace) -> int:
     count = f"{len(found)} path{'s' * (len(found) > 1)}"
     all_of_them = "" if len(found) == args.k else f": there are only {len(found)}"
     note(args, f"{count}, {shortest} to {longest}, {duration(seconds)}{all_of_them}")
-    return Exit.OK

@@ -18,7 +18,7 @@ import numpy as np
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import at_least_one, byte_count, number
-from nearfar.cli.console import Exit, duration, emit, note, rows
+from nearfar.cli.console import duration, emit, note, rows
 from nearfar.cli.parser import flag
 from nearfar.errors import GraphFormatError, OptionError, quoted
 from nearfar.system.output import replacing
@@ -77,7 +77,7 @@ _ENDINGS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Solve, prove, write and draw."""
     from nearfar.raster import cost_distance, draw_surface, write_raster
 
@@ -140,7 +140,6 @@ def run(args: argparse.Namespace) -> int:
     if files:
         lines.append(("wrote", ", ".join(files)))
     emit(args, facts, rows(lines), summary=True)
-    return Exit.OK
 
 
 def _read(args: argparse.Namespace) -> Raster:

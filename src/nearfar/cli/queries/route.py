@@ -12,7 +12,7 @@ import argparse
 import nearfar
 from nearfar.cli.answers import check_geography
 from nearfar.cli.arguments import add_graph, load_methods, read_with_turns
-from nearfar.cli.console import Exit, emit
+from nearfar.cli.console import emit
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.parser import flag
 from nearfar.cli.places import add_snapping, one_place, remarks
@@ -47,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_snapping(parser, routes)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Find the routes and print them."""
     from nearfar.answer.geography import write_geography
     from nearfar.prepared.turns import PreparedTurns
@@ -84,4 +84,3 @@ def run(args: argparse.Namespace) -> int:
     ]
     lines = [f"{distance_text(one.length, unit)}\t{len(one.edges):,} edges" for one in found]
     emit(args, facts, lines)
-    return Exit.OK

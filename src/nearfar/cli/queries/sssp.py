@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import nearfar
 from nearfar.cli import answers
 from nearfar.cli.arguments import add_graph, load_methods, read_graph
-from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.console import duration, emit, rows
 from nearfar.cli.explanation import add_explain, check_explain, show_explanation
 from nearfar.cli.flags import add_flags, add_solver, call_of
 from nearfar.cli.parser import flag
@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Solve, prove, save and summarise."""
     answers.check_output(args.output)
     if args.profile is not None:
@@ -78,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
         check_explain(args)
     graph, read_seconds = read_graph(args)
     if args.explain:
-        return show_explanation(args, graph)
+        show_explanation(args, graph)
+        return
     call = call_of(args, graph, nearfar.sssp)
     targets = call["targets"]
     if args.json and args.output == "-":
@@ -113,12 +114,11 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "-":
         if not args.quiet:
             print("\n".join(report(facts)), file=sys.stderr)
-        return Exit.OK
+        return
     if args.quiet and targets is not None:  # these lines are the data
         emit(args, facts, [f"{target}\t{d}" for target, d in facts["targets"].items()])
     else:
         emit(args, facts, report(facts), summary=True)
-    return Exit.OK
 
 
 def kernels(graph: Graph, engine: str, call: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import numpy as np
 import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_with_turns
-from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.console import duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
 from nearfar.cli.parser import flag
 from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_flags(parser.add_argument_group("method"), table, ["method", "device", "threads"])
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compute the table."""
     to_csv = args.out is not None and args.out.lower().endswith(".csv")
     nearest = args.k is not None
@@ -96,11 +96,11 @@ def run(args: argparse.Namespace) -> int:
             write_csv(args.out, heads, lines)
         facts = {"output": args.out, "origins": len(origins.labels)}
         emit(args, facts, [f"{size} places in {args.out}"], summary=True)
-        return Exit.OK
+        return
     if nearest:
         records = [dict(zip(heads, line, strict=True)) for line in lines]
         emit(args, records, ["\t".join(map(str, line)) for line in lines])
-        return Exit.OK
+        return
     named = destinations.labels.tolist()
     facts = {"origins": origins.labels, "destinations": named, "distances": found}
     facts["distances"] = [[_cell(value, None) for value in row[1:]] for row in lines]
@@ -110,7 +110,6 @@ def run(args: argparse.Namespace) -> int:
         (f"{row[0]}\t{name}\t{value}" for row in lines
          for name, value in zip(named, row[1:], strict=True)),
     )  # fmt: skip
-    return Exit.OK
 
 
 def _rows(labels: Any, found: Any) -> list[list[Any]]:
