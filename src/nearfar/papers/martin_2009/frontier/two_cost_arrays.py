@@ -26,13 +26,13 @@ __all__ = ["solve_two_cost_arrays"]
 
 
 def solve_two_cost_arrays(
-    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace, idea: str
 ) -> Answer:
     """Sweep until no distance decreases; the answer may be wrong, as the paper shows."""
     cp = runtime.cupy()
     device = device_graph(graph)
     program = runtime.program("papers/martin_2009/frontier/two_cost_arrays.cuh", device.macros)
-    threads = resolve(options, graph, "two_cost_arrays", runtime.device().name).relax
+    threads = resolve(options, graph, idea, runtime.device().name).relax
     n = np.int64(device.n)
     blocks = max(1, -(-device.n // threads))
     distance = cp.empty(device.n, dtype=device.weight_dtype)
