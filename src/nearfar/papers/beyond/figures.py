@@ -10,14 +10,9 @@ from nearfar.papers.beyond.tables import fastest, own_times, peer_times
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["figures_of"]
-
 
 #: Labels of the bars that are lower bounds of a time.
-_BOUNDS = {
-    "stream": "bound: every byte copied once",
-    "gather": "bound: a random read per edge",
-}
+_BOUNDS = {"stream": "bound: every byte copied once", "gather": "bound: a random read per edge"}
 _SHOWN = {"scipy": "SciPy", "networkit": "NetworKit", "networkx": "NetworkX"}
 
 

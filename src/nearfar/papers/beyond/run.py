@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nearfar.lab.bench.cases import case, proven, time_once
-from nearfar.lab.experiments.experiment import (
-    Done,
-    Experiment,
-    Figure,
-    Input,
-    Settings,
-    Table,
-    Task,
-)
+from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
 from nearfar.lab.experiments.solving import timed
 from nearfar.papers.beyond.figures import figures_of
 from nearfar.papers.beyond.roofline import bounds, bytes_once, rates
@@ -24,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nearfar.graph.graph import Graph
-
-__all__ = ["EXPERIMENT", "Beyond"]
+    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 _SHRINK = {"tiny": 4096, "small": 64, "paper": 1}
 #: Graphs of the other papers, from the benchmark suite; unavailable ones are left out.
@@ -71,11 +62,7 @@ class Beyond(Experiment):
         return Input(graph, [source], proven(graph, [source]))
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Measure the peers or the GPU on one graph, and the rates of its memory."""
         assert made is not None

@@ -9,8 +9,6 @@ from nearfar.lab.experiments.experiment import Column, Done, Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["fastest", "own_times", "peer_times", "tables_of"]
-
 
 def tables_of(done: Sequence[Done], device: str) -> list[Table]:
     """Return the tables of times, and of the roofline."""

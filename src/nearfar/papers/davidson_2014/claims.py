@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from nearfar.lab.experiments.claims import Claim
     from nearfar.lab.experiments.experiment import Done
 
-__all__ = ["CLASSES", "STATED", "claims_of", "of_class", "ratios"]
-
 #: Classes of section V, and the kinds of Table II that they hold.
 CLASSES = {
     "road networks": ("road",),

@@ -22,8 +22,6 @@ from nearfar.papers.davidson_2014.tables import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["figures_of"]
-
 _SWEEP, _NEAR_FAR = "Workfront Sweep", "Near-Far"
 _BARE = {"marker": ""}
 _POLICIES = {"sweep": _SWEEP, "near-far": _NEAR_FAR}

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["GRAPHS", "LARGE", "PaperGraph", "source_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class PaperGraph:
@@ -92,12 +90,7 @@ def _social(n: int) -> Graph:
 def _rmat(n: int, edge_factor: int) -> Graph:
     scale = max(round(float(np.log2(n))), 4)
     return _generate(
-        "kronecker",
-        scale=scale,
-        edge_factor=edge_factor,
-        symmetrize=False,
-        low=1,
-        high=1000,
+        "kronecker", scale=scale, edge_factor=edge_factor, symmetrize=False, low=1, high=1000
     )
 
 

@@ -259,9 +259,7 @@ _HOPS = (
 )
 _DEPTHS = ("vertices", "hops", "paper: vertices", "paper: diameter")
 #: Figures whose table has a row per class of graphs, with the columns of that table.
-_BY_CLASS = {
-    5: tuple(f"{label}, times" for label in (_BF, _SWEEP, _NEAR_FAR, _BUCKETS, _ONE)),
-}
+_BY_CLASS = {5: tuple(f"{label}, times" for label in (_BF, _SWEEP, _NEAR_FAR, _BUCKETS, _ONE))}
 
 
 def _figures(kept: Kept, where: str) -> list[str]:

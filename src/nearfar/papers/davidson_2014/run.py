@@ -8,15 +8,7 @@ import numpy as np
 
 from nearfar.lab.bench.cases import Case, case, proven
 from nearfar.lab.experiments.claims import table_of_claims
-from nearfar.lab.experiments.experiment import (
-    Done,
-    Experiment,
-    Figure,
-    Input,
-    Settings,
-    Table,
-    Task,
-)
+from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
 from nearfar.lab.experiments.solving import hops, timed
 from nearfar.papers.davidson_2014.claims import claims_of
 from nearfar.papers.davidson_2014.figures import figures_of
@@ -26,7 +18,7 @@ from nearfar.papers.davidson_2014.tables import DRAWN, HEAP, RELAXED, TRAVERSALS
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["EXPERIMENT", "METHODS", "Davidson2014"]
+    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 #: Divisor of the paper's numbers of vertices, by scale.
 _SHRINK = {"tiny": 4096, "small": 64, "paper": 1}
@@ -85,11 +77,7 @@ class Davidson2014(Experiment):
         return Input(graph, [source], proven(graph, [source]))
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Measure all methods, traversals, queue sizes and deltas on one graph."""
         from nearfar.lab.profile import delta_sweep

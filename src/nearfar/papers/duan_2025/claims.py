@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from nearfar.lab.experiments.experiment import Done
 
-__all__ = ["beside_others", "claims_of"]
-
 
 def claims_of(done: Sequence[Done]) -> list[Claim]:
     """Return the statements with their outcomes on the measured graphs."""

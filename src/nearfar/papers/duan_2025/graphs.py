@@ -13,15 +13,9 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["FAMILIES", "SIZES", "graph_of", "source_of"]
-
 FAMILIES = ("random", "roads", "kronecker")
 #: Exponents of the numbers of vertices, by scale.
-SIZES = {
-    "tiny": (6, 8),
-    "small": tuple(range(10, 19, 2)),
-    "paper": tuple(range(10, 25, 2)),
-}
+SIZES = {"tiny": (6, 8), "small": tuple(range(10, 19, 2)), "paper": tuple(range(10, 25, 2))}
 
 
 def graph_of(what: Mapping[str, Any]) -> Graph:

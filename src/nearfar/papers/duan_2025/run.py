@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from nearfar.lab.bench.cases import case, proven
 from nearfar.lab.experiments.claims import table_of_claims
-from nearfar.lab.experiments.experiment import (
-    Done,
-    Experiment,
-    Figure,
-    Input,
-    Settings,
-    Table,
-    Task,
-)
+from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
 from nearfar.lab.experiments.solving import timed
 from nearfar.papers.duan_2025.claims import claims_of
 from nearfar.papers.duan_2025.graphs import FAMILIES, SIZES, graph_of, source_of
@@ -23,7 +15,7 @@ from nearfar.papers.duan_2025.tables import METHODS, figures_of, tables_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["EXPERIMENT", "Duan2025"]
+    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 #: Base-2 logarithm of the number of vertices above which the graph of constant degree is left out.
 _CONSTANT_DEGREE_UP_TO = 20
@@ -60,11 +52,7 @@ class Duan2025(Experiment):
         return Input(graph, [source], proven(graph, [source]))
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Time every method on one graph."""
         assert made is not None

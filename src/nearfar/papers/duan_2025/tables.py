@@ -10,8 +10,6 @@ from nearfar.papers.duan_2025.graphs import FAMILIES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BASE", "BMSSP", "METHODS", "figures_of", "of_family", "seconds", "tables_of"]
-
 BASE, BMSSP = "binary heap", "BMSSP"
 #: Labels, ids and options; the graph of constant degree has up to 2 m vertices.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {

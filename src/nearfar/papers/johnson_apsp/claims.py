@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from nearfar.lab.experiments.claims import Claim
     from nearfar.lab.experiments.experiment import Done
 
-__all__ = ["FEW_EDGES", "claims_of", "iteration_seconds", "iterations_of", "over"]
-
 #: Number of edges below which the paper sees no significant advantage.
 FEW_EDGES = 150_000
 _SIGNIFICANT = 1.1

@@ -10,8 +10,6 @@ from nearfar.papers.johnson_apsp.tables import all_pairs_of, labels_of, over_seq
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["figures_of"]
-
 
 def figures_of(done: Sequence[Done]) -> list[Figure]:
     """Return figures 3 and 4 as bars."""

@@ -11,8 +11,6 @@ from nearfar.lab.experiments.solving import weighted
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-__all__ = ["GRAPHS", "MISSING", "load"]
-
 #: Name in Table 1, file, vertices and edges as printed in the paper; None for a missing file.
 GRAPHS: dict[str, tuple[str | None, int, int]] = {
     "graph1": ("p2p-Gnutella08", 6_301, 20_777),

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from nearfar.lab.experiments.claims import table_of_claims
-from nearfar.lab.experiments.experiment import (
-    Done,
-    Experiment,
-    Figure,
-    Input,
-    Settings,
-    Table,
-    Task,
-)
+from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
 from nearfar.papers.johnson_apsp.claims import claims_of
 from nearfar.papers.johnson_apsp.figures import figures_of
 from nearfar.papers.johnson_apsp.graphs import GRAPHS, load
@@ -29,8 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nearfar.graph.graph import Graph
-
-__all__ = ["EXPERIMENT", "JohnsonApsp"]
+    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 #: label: (method, sources in a sample by scale (tiny, small, paper), device)
 _METHODS: dict[str, tuple[str, tuple[int, int, int], str]] = {
@@ -106,11 +97,7 @@ class JohnsonApsp(Experiment):
         return Input(load(task.what["graph"]))
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Solve the samples of sources by every method, in alternation."""
         assert made is not None

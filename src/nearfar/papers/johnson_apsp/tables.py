@@ -10,8 +10,6 @@ from nearfar.papers.johnson_apsp.graphs import GRAPHS, MISSING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FORMS", "SEQUENTIAL", "all_pairs_of", "labels_of", "over_sequential", "tables_of"]
-
 SEQUENTIAL = "sequential"
 #: Forms of the paper, and the names of their variants.
 FORMS = {"flag": "johnson_flag", "queue": "johnson_queue", "prefix": "johnson_prefix"}

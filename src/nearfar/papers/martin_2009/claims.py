@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from nearfar.lab.experiments.claims import Claim
     from nearfar.lab.experiments.experiment import Done
 
-__all__ = ["OVERLAP", "Runs", "claims_of"]
-
 #: Relative difference of times below which two curves overlap.
 OVERLAP = 0.1
 _WHOLLY = ("U-GPU", "U-GPU+2min", "F-GPU")
@@ -108,12 +106,7 @@ def _lists(runs: Runs) -> list[Claim]:
         _hybrids(runs),
         _overlap(runs, "2min", "U-GPU and U-GPU+2min overlap", "list", "U-GPU", "U-GPU+2min"),
         _faster(
-            runs,
-            "F over U",
-            "F-GPU is quite faster than U-GPU on lists",
-            "list",
-            "U-GPU",
-            "F-GPU",
+            runs, "F over U", "F-GPU is quite faster than U-GPU on lists", "list", "U-GPU", "F-GPU"
         ),
         _faster(
             runs,

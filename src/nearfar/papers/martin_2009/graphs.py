@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["SIZES", "graph_of", "source_of"]
-
 # Multiples and their units: lists, matrices; then runs of the counterexample.
 SIZES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...], int, int]] = {
     "tiny": ((1, 2), 1 << 8, (1,), 1 << 5, 20),

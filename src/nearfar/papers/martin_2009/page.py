@@ -206,10 +206,7 @@ def page() -> str:
     if cuda.there:
         lines += ["### Statements of the paper", ""]
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
-        lines += [
-            f"Wrong answers of safe methods: {cuda.wrong()}. {cuda.full()}",
-            "",
-        ]
+        lines += [f"Wrong answers of safe methods: {cuda.wrong()}. {cuda.full()}", ""]
         lines += _measured(cuda, cuda.place())
         lines += cuda.table("counterexample", how=False)
         lines += kernel.matrices(KernelRows("matrices"))

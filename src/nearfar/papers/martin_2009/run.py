@@ -9,15 +9,7 @@ import numpy as np
 from nearfar.generators import generate
 from nearfar.lab.bench.cases import Case, case, proven
 from nearfar.lab.experiments.claims import table_of_claims
-from nearfar.lab.experiments.experiment import (
-    Done,
-    Experiment,
-    Figure,
-    Input,
-    Settings,
-    Table,
-    Task,
-)
+from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
 from nearfar.lab.experiments.solving import timed
 from nearfar.papers.martin_2009.claims import claims_of
 from nearfar.papers.martin_2009.figures import figures_of
@@ -37,7 +29,7 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["EXPERIMENT", "Martin2009"]
+    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 RACES = {
     "two cost arrays [10]": "two_cost_arrays@cuda",
@@ -102,11 +94,7 @@ class Martin2009(Experiment):
         return Input(graph, [source], proven(graph, [source]))
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Measure every method on one graph, or the counterexample."""
         what = task.what

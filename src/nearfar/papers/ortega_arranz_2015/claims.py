@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nearfar.lab.experiments.claims import Claim
     from nearfar.lab.experiments.experiment import Done
 
-__all__ = ["CROSSINGS", "claims_of", "memory_ratio", "saved"]
-
 _HEAP, _CPU, _OPT = "relaxed heap", "CPU Crauser succ.", "GPU Crauser opt."
 _MARTIN, _GPU = "GPU Martin succ.", "GPU Crauser succ."
 #: Degree from which the GPU is faster than Boost's heap, speed-up at it, and at 2,000 (Titan).

@@ -22,8 +22,6 @@ from nearfar.papers.ortega_arranz_2015.tables import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["figures_of"]
-
 _WORDS = {"succ.": "to successors", "pred.": "from predecessors", "opt.": "to successors, tuned"}
 
 _MILLIONS = "vertices, in units of 2²⁰"

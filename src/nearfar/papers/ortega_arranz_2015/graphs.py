@@ -19,8 +19,6 @@ from nearfar.lab.bench.suite import data_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["BETWEEN", "DEGREES", "MARTIN", "RANDOM", "REAL", "graph_of"]
-
 # Multiples of a unit of vertices.
 MARTIN: dict[str, tuple[tuple[int, ...], int]] = {
     "tiny": ((1,), 1 << 8),

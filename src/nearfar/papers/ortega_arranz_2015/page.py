@@ -82,10 +82,7 @@ def _reasons(done: Sequence[Done]) -> dict[str, str]:
     martin, random, real = (of_kind(done, kind) for kind in ("martin", "random", "real"))
     thin = [one for one in random if one.what["degree"] == 2]
     tuned = "; ".join(
-        filter(
-            None,
-            ("launch shapes are measured, not modelled", _noise(done), _waits()),
-        )
+        filter(None, ("launch shapes are measured, not modelled", _noise(done), _waits()))
     )
     each = f"an iteration of GPU Crauser takes {spread(_iteration(done, _GPU))} us, even if it has few vertices"
     steps = spread(_over(random, "iterations", _MARTIN, _GPU))
@@ -222,11 +219,7 @@ def page() -> str:
 
 #: Tables that follow a figure, with their columns.
 _TIMES = tuple(f"{label}, ms" for label in (_HEAP, _CPU, _MARTIN, _GPU))
-_TABLES = {
-    2: ("martin-times", _TIMES),
-    3: ("random-times", _TIMES),
-    4: ("real-times", _TIMES),
-}
+_TABLES = {2: ("martin-times", _TIMES), 3: ("random-times", _TIMES), 4: ("real-times", _TIMES)}
 
 
 def _summaries(kept: Kept, number: int) -> list[str]:

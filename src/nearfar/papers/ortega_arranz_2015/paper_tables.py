@@ -18,8 +18,6 @@ from nearfar.papers.ortega_arranz_2015.tables import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["BOARDS", "TABLE_1", "TABLE_2", "TABLE_3", "TABLE_4", "degree_class", "paper_tables"]
-
 BOARDS = ("Fermi", "Kepler", "Titan")
 _DEGREES = ("deg2", "deg20", "deg200", ">=deg1000")
 #: Table 1, threads per block and L1 state (augmented or normal): by size and kernel, a pair (Fermi,

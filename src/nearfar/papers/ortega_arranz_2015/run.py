@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from nearfar.lab.bench.cases import Case, case, proven
 from nearfar.lab.bench.suite import draw_sources
 from nearfar.lab.experiments.claims import table_of_claims
-from nearfar.lab.experiments.experiment import (
-    Done,
-    Experiment,
-    Figure,
-    Input,
-    Settings,
-    Table,
-    Task,
-)
+from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
 from nearfar.lab.experiments.solving import timed
 from nearfar.papers.ortega_arranz_2015.claims import claims_of
 from nearfar.papers.ortega_arranz_2015.figures import figures_of
@@ -36,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from nearfar.graph.graph import Graph
-
-__all__ = ["EXPERIMENT", "OrtegaArranz2015"]
+    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 CPU = {
     "CPU Martin succ.": "frontier_successors@cpu",
@@ -118,11 +109,7 @@ class OrtegaArranz2015(Experiment):
         return Input(graph, sources, proven(graph, sources))
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Measure one graph: the paper's methods for its kind, launch shapes, memory."""
         assert made is not None

@@ -11,20 +11,6 @@ from nearfar.lab.experiments.experiment import Column, Done, Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "HOW",
-    "ORDER",
-    "counter_of",
-    "fewer_sources",
-    "labels_of",
-    "name_of",
-    "of_kind",
-    "ratio_of",
-    "saved_by_tuning",
-    "seconds_of",
-    "tables_of",
-]
-
 ORDER = (
     "relaxed heap",
     "CPU Martin succ.",

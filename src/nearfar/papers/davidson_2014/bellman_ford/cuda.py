@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.algorithms.bellman_ford import cuda as queue_cuda
 from nearfar.cuda.device_graph import device_graph
 from nearfar.graph.dtypes import unreached_value
 from nearfar.options import NoOptions
@@ -16,8 +15,6 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
-
-__all__ = ["all_vertices", "queue_cuda"]
 
 _BLOCK = 256
 _LOOK_EVERY = 4  # iterations between two reads of the state

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
-__all__ = ["BucketCount", "bucketing", "near_far", "workfront_sweep"]
-
 _SWEEP, _NEAR_FAR = 0, 1  # policies of cpu.cpp; greater numbers are a count of buckets
 
 

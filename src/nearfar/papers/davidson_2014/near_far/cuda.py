@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Answer, Workspace
 
-__all__ = [
-    "bucketing",
-    "hybrid_sweep",
-    "near_far_host_loop",
-    "workfront_sweep",
-]
-
 
 @variant(
     "workfront_sweep",

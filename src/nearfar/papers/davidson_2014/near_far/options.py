@@ -12,15 +12,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request
 
-__all__ = [
-    "DUPLICATES",
-    "TRAVERSALS",
-    "BucketOptions",
-    "NearFarOptions",
-    "SweepOptions",
-    "counts_fit",
-]
-
 TRAVERSALS = ("thread", "cooperative_blocks", "cta_warp_scan", "load_balanced")
 DUPLICATES = ("owners", "claim")
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request, Workspace
 
-__all__ = ["BmsspOptions", "bmssp"]
-
 
 @dataclass(frozen=True, slots=True)
 class BmsspOptions:

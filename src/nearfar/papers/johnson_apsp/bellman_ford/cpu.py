@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.options import NoOptions
 
-__all__ = ["edge_classes", "queue", "textbook"]
-
 _EDGE_CLASSES: Slot[_cpu.EdgeClasses] = Slot("edge classes")
 
 

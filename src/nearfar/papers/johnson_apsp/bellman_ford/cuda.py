@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from nearfar.options import NoOptions
     from nearfar.registry import Request, Workspace
 
-__all__ = ["ChildOptions", "child_launches", "edge_classes", "queue", "sort_into_classes", "warps"]
-
 _CHILDREN = "papers/johnson_apsp/bellman_ford/child_launches.cuh"
 _PENDING = 2048  # maximum number of pending child launches, the device runtime's default
 _CLASSES: Slot[Classes] = Slot("edges by class")

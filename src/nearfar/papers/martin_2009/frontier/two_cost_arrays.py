@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from nearfar.options import LaunchOptions
     from nearfar.registry import Workspace
 
-__all__ = ["solve_two_cost_arrays"]
-
 
 def solve_two_cost_arrays(
     graph: Graph, source: int, options: LaunchOptions, workspace: Workspace, idea: str

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.registry import Workspace
 
-__all__ = ["FusedOptions", "solve_fused"]
-
 ITERATIONS_BEYOND = 2  # bound of the watchdog beyond the number of vertices
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from nearfar.graph.graph import Graph
 
-__all__ = ["KERNELS", "device_lightest", "lightest_in", "lightest_out"]
-
 KERNELS = "papers/ortega_arranz_2015/crauser/crauser.cuh"
 LIGHTEST_OUT: Slot[NDArray[Any]] = Slot("lightest out-edges")
 _DEVICE_LIGHTEST: Slot[Any] = Slot("lightest out-edges on the device")
