@@ -9,11 +9,10 @@ from collections.abc import Iterable, Sequence
 from nearfar.lab.checkout import NOTICE
 from nearfar.lab.experiments.claims import beside, spread, verdicts
 from nearfar.lab.experiments.experiment import Done
-from nearfar.lab.experiments.kept import Counts, Kept, KernelRows, share
+from nearfar.lab.experiments.kept import Kept, Part, share
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.ortega_arranz_2015 import counts as counted
 from nearfar.papers.ortega_arranz_2015.claims import CROSSINGS, claims_of
-from nearfar.papers.ortega_arranz_2015.kernels import crauser_iteration
 from nearfar.papers.ortega_arranz_2015.tables import (
     HOW,
     counter_of,
@@ -70,7 +69,7 @@ def _noise(some: Iterable[Done]) -> str:
 
 def _waits() -> str:
     """Return the share of a solve that the kernels take."""
-    kernels = KernelRows("ortega")
+    kernels = Part("kernel_times", "ortega")
     rows = [r for r in kernels.rows if r["label"] == "crauser_successors"]
     if not rows:
         return ""
@@ -100,8 +99,8 @@ def _reasons(done: Sequence[Done]) -> dict[str, str]:
         counts = f"{fewer}% fewer iterations, each {slower} times as long; {edges} times as many edges are relaxed"
         if device == "CPU":
             name = {"succ.": "successors", "pred.": "predecessors"}[form]
-            counts = f"{counts}; {counted.threshold_cost(Counts(), name)}"
-        elif kernels := crauser_iteration(KernelRows("ortega")):
+            counts = f"{counts}; {counted.threshold_cost(Part('paper_counts', 'threshold'), name)}"
+        elif kernels := counted.crauser_iteration(Part("kernel_times", "ortega")):
             counts = f"{counts}; {kernels}"
         found[key] = counts
     idle = "each vertex is active in only one iteration"
@@ -110,7 +109,7 @@ def _reasons(done: Sequence[Done]) -> dict[str, str]:
         "c, tuned": tuned,
         "c, CPU": each,
         "d, succ.": idle,
-        "d, pred.": counted.idle_readings(Counts()),
+        "d, pred.": counted.idle_readings(Part("paper_counts", "threads")),
         "table 2, CPU": each,
         "table 2, Martin": same,
         "thin": (
