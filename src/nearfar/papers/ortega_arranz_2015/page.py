@@ -157,11 +157,6 @@ def _ahead(real: Sequence[Done]) -> str:
     )
 
 
-def _steps(real: Sequence[Done]) -> str:
-    wide = [one for one in real if one.what["family"] in ("social", "kronecker")]
-    return spread([c for one in wide if (c := counter_of(one, _GPU, "iterations"))])
-
-
 def _sources(kept: Kept) -> str:
     """Return the numbers of sources per graph."""
     counts = {len(one.result["sources"]) for one in kept.done if one.what["kind"] != "martin"}
