@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nearfar.lab.bench.cases import case, proven, time_once
+from nearfar.lab.bench.cases import case, time_once
 from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
-from nearfar.lab.experiments.solving import timed
+from nearfar.lab.experiments.solving import from_one, hub, timed
 from nearfar.papers.beyond.figures import figures_of
 from nearfar.papers.beyond.roofline import bounds, bytes_once, rates
 from nearfar.papers.beyond.tables import tables_of
-from nearfar.papers.davidson_2014.graphs import GRAPHS, source_of
+from nearfar.papers.davidson_2014.graphs import GRAPHS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,8 +58,8 @@ class Beyond(Experiment):
         else:
             paper = GRAPHS[task.what["graph"]]
             graph = paper.make(max(paper.vertices // shrink, 32))
-            source = source_of(graph)
-        return Input(graph, [source], proven(graph, [source]))
+            source = hub(graph)
+        return from_one(graph, source)
 
     def run(
         self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.experiments.solving import weighted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from nearfar.graph.graph import Graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,6 @@ def _delaunay(n: int) -> Graph:
 def _box(n: int) -> Graph:
     """Return a box of cells with 17% of the edges missing: mean degree about 5, like msdoor."""
     from nearfar.generators.random import Stream
-    from nearfar.graph.graph import Graph as Made
 
     side = max(round(n ** (1 / 3)), 2)
     number = np.arange(side**3, dtype=np.int32).reshape(side, side, side)
@@ -76,7 +74,7 @@ def _box(n: int) -> Graph:
     tails, heads = tails[kept], heads[kept]
     length = Stream(1, "experiments.box.weights").integers(1, 1000, len(tails), np.int32)
     both = np.concatenate([tails, heads]), np.concatenate([heads, tails])
-    made: Graph = Made.from_edges(*both, np.concatenate([length, length]), n_vertices=side**3)
+    made: Graph = Graph.from_edges(*both, np.concatenate([length, length]), n_vertices=side**3)
     return made
 
 
@@ -115,8 +113,3 @@ _ROWS = (
 GRAPHS: dict[str, PaperGraph] = {row.name: row for row in _ROWS}
 #: Not in Table II: a graph of the size at which section V compares throughput with CPU libraries.
 LARGE = PaperGraph("rmat-17m", "power law", 16_777_216, 90_000_000, 0, *_FIVE)
-
-
-def source_of(graph: Graph) -> int:
-    """Return a vertex of greatest out-degree, which reaches most of the graph in every class."""
-    return int(np.argmax(graph.degrees))

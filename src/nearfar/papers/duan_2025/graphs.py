@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from nearfar.generators import generate
 
 if TYPE_CHECKING:
@@ -27,8 +25,3 @@ def graph_of(what: Mapping[str, Any]) -> Graph:
     if what["family"] == "kronecker":
         return generate("kronecker", scale=exponent, seed=seed)
     return generate("uniform_random", vertices=n, degree=4, high=1 << 20, seed=seed)
-
-
-def source_of(graph: Graph) -> int:
-    """Return the vertex with the most edges, which reaches most of the graph."""
-    return int(np.argmax(graph.degrees))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nearfar.lab.bench.cases import case, proven
+from nearfar.lab.bench.cases import case
 from nearfar.lab.experiments.claims import table_of_claims
 from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
-from nearfar.lab.experiments.solving import timed
+from nearfar.lab.experiments.solving import from_one, hub, timed
 from nearfar.papers.duan_2025.claims import claims_of
-from nearfar.papers.duan_2025.graphs import FAMILIES, SIZES, graph_of, source_of
+from nearfar.papers.duan_2025.graphs import FAMILIES, SIZES, graph_of
 from nearfar.papers.duan_2025.tables import METHODS, figures_of, tables_of
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ class Duan2025(Experiment):
     def make(self, task: Task, settings: Settings) -> Input | None:
         """Return the graph and the proven distances from its vertex of largest degree."""
         graph = graph_of(task.what)
-        source = source_of(graph)
-        return Input(graph, [source], proven(graph, [source]))
+        return from_one(graph, hub(graph))
 
     def run(
         self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]

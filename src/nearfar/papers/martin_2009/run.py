@@ -10,7 +10,7 @@ from nearfar.generators import generate
 from nearfar.lab.bench.cases import Case, case, proven
 from nearfar.lab.experiments.claims import table_of_claims
 from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
-from nearfar.lab.experiments.solving import timed
+from nearfar.lab.experiments.solving import from_one, timed
 from nearfar.papers.martin_2009.claims import claims_of
 from nearfar.papers.martin_2009.figures import figures_of
 from nearfar.papers.martin_2009.graphs import SIZES, graph_of, source_of
@@ -90,8 +90,7 @@ class Martin2009(Experiment):
         if what["kind"] == "race":
             return None
         graph = graph_of(what)
-        source = source_of(graph)
-        return Input(graph, [source], proven(graph, [source]))
+        return from_one(graph, source_of(graph))
 
     def run(
         self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]

@@ -201,10 +201,5 @@ def _gains(tuned: Sequence[Done]) -> Table:
         "greatest gain of a class of degrees, of medians over all samples, 0 where the default "
         f"itself was the best. Options tuned: {', '.join(SHAPE)}."
     )
-    return Table(
-        "table-4",
-        "Table 4: time saved by tuning",
-        note,
-        columns,
-        rows if sizes and any(mine) else [],
-    )
+    shown = rows if sizes and any(mine) else []
+    return Table("table-4", "Table 4: time saved by tuning", note, columns, shown)
