@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from nearfar.lab.experiments.experiment import Done, Figure, Panel, Series
 from nearfar.papers.beyond.tables import fastest, own_times, peer_times
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 #: Labels of the bars that are lower bounds of a time.
 _BOUNDS = {"stream": "bound: every byte copied once", "gather": "bound: a random read per edge"}

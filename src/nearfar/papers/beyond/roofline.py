@@ -13,14 +13,12 @@ steps cannot reach them.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 _COPY = 1 << 28
 _REPEATS = 5

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import case, time_once
-from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
+from nearfar.lab.experiments.experiment import (
+    Done,
+    Experiment,
+    Figure,
+    Input,
+    Settings,
+    Table,
+    Task,
+)
 from nearfar.lab.experiments.solving import from_one, hub, timed
 from nearfar.papers.beyond.figures import figures_of
 from nearfar.papers.beyond.roofline import bounds, bytes_once, rates
 from nearfar.papers.beyond.tables import tables_of
 from nearfar.papers.davidson_2014.graphs import GRAPHS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from nearfar.graph.graph import Graph
-    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 _SHRINK = {"tiny": 4096, "small": 64, "paper": 1}
 #: Graphs of the other papers, from the benchmark suite; unavailable ones are left out.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from nearfar.lab.experiments.claims import Stated, ahead, claim, spread
+from nearfar.lab.experiments.claims import Claim, Stated, ahead, claim, spread
+from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.davidson_2014.graphs import GRAPHS
 from nearfar.papers.davidson_2014.tables import (
@@ -21,12 +22,6 @@ from nearfar.papers.davidson_2014.tables import (
     speed_over,
     summary,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from nearfar.lab.experiments.claims import Claim
-    from nearfar.lab.experiments.experiment import Done
 
 #: Classes of section V, and the kinds of Table II that they hold.
 CLASSES = {

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nearfar.lab.bench.cases import Case, case
 from nearfar.lab.experiments.claims import table_of_claims
-from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
+from nearfar.lab.experiments.experiment import (
+    Done,
+    Experiment,
+    Figure,
+    Input,
+    Settings,
+    Table,
+    Task,
+)
 from nearfar.lab.experiments.solving import from_one, hops, hub, timed
 from nearfar.papers.davidson_2014.claims import claims_of
 from nearfar.papers.davidson_2014.figures import figures_of
 from nearfar.papers.davidson_2014.graphs import GRAPHS, LARGE
 from nearfar.papers.davidson_2014.tables import DRAWN, HEAP, RELAXED, TRAVERSALS, tables_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 #: Divisor of the paper's numbers of vertices, by scale.
 _SHRINK = {"tiny": 4096, "small": 64, "paper": 1}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from nearfar.lab.experiments.experiment import Column, Done, Table
 from nearfar.papers.davidson_2014.graphs import GRAPHS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 TRAVERSALS = ("thread", "cooperative_blocks", "cta_warp_scan", "load_balanced")
 HEAP, RELAXED = "Dijkstra, binary heap", "Dijkstra, relaxed heap"

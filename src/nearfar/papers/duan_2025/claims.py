@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from nearfar.lab.experiments.claims import Claim, Stated, ahead, claim, spread
+from nearfar.lab.experiments.experiment import Done
 from nearfar.papers.duan_2025.tables import BASE, BMSSP, METHODS, seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nearfar.lab.experiments.experiment import Done
 
 
 def claims_of(done: Sequence[Done]) -> list[Claim]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from nearfar.generators import generate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph
 
 FAMILIES = ("random", "roads", "kronecker")
 #: Exponents of the numbers of vertices, by scale.

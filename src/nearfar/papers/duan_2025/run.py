@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from nearfar.lab.bench.cases import case
 from nearfar.lab.experiments.claims import table_of_claims
-from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
+from nearfar.lab.experiments.experiment import (
+    Done,
+    Experiment,
+    Figure,
+    Input,
+    Settings,
+    Table,
+    Task,
+)
 from nearfar.lab.experiments.solving import from_one, hub, timed
 from nearfar.papers.duan_2025.claims import claims_of
 from nearfar.papers.duan_2025.graphs import FAMILIES, SIZES, graph_of
 from nearfar.papers.duan_2025.tables import METHODS, figures_of, tables_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 #: Base-2 logarithm of the number of vertices above which the graph of constant degree is left out.
 _CONSTANT_DEGREE_UP_TO = 20

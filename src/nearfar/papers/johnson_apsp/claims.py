@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from nearfar.lab.experiments.claims import ahead, claim, spread
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nearfar.lab.experiments.claims import Claim
-    from nearfar.lab.experiments.experiment import Done
+from nearfar.lab.experiments.claims import Claim, ahead, claim, spread
+from nearfar.lab.experiments.experiment import Done
 
 #: Number of edges below which the paper sees no significant advantage.
 FEW_EDGES = 150_000

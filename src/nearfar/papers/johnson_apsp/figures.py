@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from nearfar.lab.experiments.experiment import Done, Figure, Panel, Series
 from nearfar.papers.johnson_apsp.tables import all_pairs_of, labels_of, over_sequential
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def figures_of(done: Sequence[Done]) -> list[Figure]:

@@ -4,16 +4,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
 from nearfar.lab.experiments.kept import Part, kernel_seconds, share
 from nearfar.lab.experiments.render import cell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 _RELAX = ("relax_flags", "relax_queue")
 #: Graphs of the paper, and larger ones.

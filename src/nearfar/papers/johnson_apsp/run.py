@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.experiments.claims import table_of_claims
-from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
+from nearfar.lab.experiments.experiment import (
+    Done,
+    Experiment,
+    Figure,
+    Input,
+    Settings,
+    Table,
+    Task,
+)
 from nearfar.papers.johnson_apsp.claims import claims_of
 from nearfar.papers.johnson_apsp.figures import figures_of
 from nearfar.papers.johnson_apsp.graphs import GRAPHS, load
 from nearfar.papers.johnson_apsp.tables import FORMS, SEQUENTIAL, tables_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 #: label: (method, sources in a sample by scale (tiny, small, paper), device)
 _METHODS: dict[str, tuple[str, tuple[int, int, int], str]] = {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from nearfar.lab.experiments.experiment import Column, Done, Table
 from nearfar.papers.johnson_apsp.graphs import GRAPHS, MISSING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SEQUENTIAL = "sequential"
 #: Forms of the paper, and the names of their variants.

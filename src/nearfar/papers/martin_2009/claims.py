@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from nearfar.lab.experiments.claims import claim, spread
+from nearfar.lab.experiments.claims import Claim, claim, spread
+from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.render import cell
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nearfar.lab.experiments.claims import Claim
-    from nearfar.lab.experiments.experiment import Done
 
 #: Relative difference of times below which two curves overlap.
 OVERLAP = 0.1

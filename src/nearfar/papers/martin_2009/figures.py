@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from nearfar.lab.experiments.experiment import Done, Figure, Panel, Series
 from nearfar.papers.martin_2009.tables import by_size, labels_of, times_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: Short explanations of the paper's names.
 _MEANS = {

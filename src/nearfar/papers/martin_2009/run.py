@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nearfar.generators import generate
 from nearfar.lab.bench.cases import Case, case, proven
 from nearfar.lab.experiments.claims import table_of_claims
-from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
+from nearfar.lab.experiments.experiment import (
+    Done,
+    Experiment,
+    Figure,
+    Input,
+    Settings,
+    Table,
+    Task,
+)
 from nearfar.lab.experiments.solving import from_one, timed
 from nearfar.papers.martin_2009.claims import claims_of
 from nearfar.papers.martin_2009.figures import figures_of
@@ -25,11 +34,6 @@ from nearfar.papers.martin_2009.tables import (
 )
 from nearfar.registry import Workspace
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 RACES = {
     "two cost arrays [10]": "two_cost_arrays@cuda",

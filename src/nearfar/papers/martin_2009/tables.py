@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from nearfar.lab.experiments.experiment import Column, Done, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 BASE = "FH"
 # The paper's names (section 4.1), and the variants.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from nearfar.lab.experiments.claims import OneOf, Stated, ahead, claim, spread
+from nearfar.lab.experiments.claims import Claim, OneOf, Stated, ahead, claim, spread
+from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.ortega_arranz_2015.tables import (
     counter_of,
@@ -15,12 +16,6 @@ from nearfar.papers.ortega_arranz_2015.tables import (
     ratio_of,
     saved_by_tuning,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from nearfar.lab.experiments.claims import Claim
-    from nearfar.lab.experiments.experiment import Done
 
 _HEAP, _CPU, _OPT = "relaxed heap", "CPU Crauser succ.", "GPU Crauser opt."
 _MARTIN, _GPU = "GPU Martin succ.", "GPU Crauser succ."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from nearfar.lab.experiments.experiment import Column, Done, Table
 from nearfar.papers.ortega_arranz_2015.tables import (
@@ -14,9 +15,6 @@ from nearfar.papers.ortega_arranz_2015.tables import (
     ratio_of,
     saved_by_tuning,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 BOARDS = ("Fermi", "Kepler", "Titan")
 _DEGREES = ("deg2", "deg20", "deg200", ">=deg1000")

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import Case, case, proven
 from nearfar.lab.bench.suite import draw_sources
 from nearfar.lab.experiments.claims import table_of_claims
-from nearfar.lab.experiments.experiment import Experiment, Input, Settings, Task
+from nearfar.lab.experiments.experiment import (
+    Done,
+    Experiment,
+    Figure,
+    Input,
+    Settings,
+    Table,
+    Task,
+)
 from nearfar.lab.experiments.solving import timed
 from nearfar.papers.ortega_arranz_2015.claims import claims_of
 from nearfar.papers.ortega_arranz_2015.figures import figures_of
@@ -23,12 +33,6 @@ from nearfar.papers.ortega_arranz_2015.graphs import (
 from nearfar.papers.ortega_arranz_2015.memory import graph_bytes, solve_bytes
 from nearfar.papers.ortega_arranz_2015.paper_tables import paper_tables
 from nearfar.papers.ortega_arranz_2015.tables import tables_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from nearfar.graph.graph import Graph
-    from nearfar.lab.experiments.experiment import Done, Figure, Table
 
 CPU = {
     "CPU Martin succ.": "frontier_successors@cpu",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from nearfar.lab.experiments.claims import spread
 from nearfar.lab.experiments.experiment import Column, Done, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 ORDER = (
     "relaxed heap",

@@ -7,7 +7,7 @@ file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from nearfar.lab.bench.peers.base import Peer
 from nearfar.lab.bench.peers.gap import Gap
@@ -15,9 +15,6 @@ from nearfar.lab.bench.peers.libraries import Igraph, Networkit, Networkx, Rustw
 from nearfar.lab.bench.peers.nearfar import Nearfar
 from nearfar.lab.bench.peers.pasgal import Pasgal
 from nearfar.lab.bench.peers.wasp import Wasp
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["PEERS", "Nearfar", "Peer", "contenders"]
 

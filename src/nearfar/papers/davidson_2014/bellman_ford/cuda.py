@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, variant
+from nearfar.registry import Answer, Workspace, variant
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Workspace
 
 _BLOCK = 256
 _LOOK_EVERY = 4  # iterations between two reads of the state

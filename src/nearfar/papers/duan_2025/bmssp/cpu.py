@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import OptionError
-from nearfar.registry import Answer, variant
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Request, Workspace
+from nearfar.graph.graph import Graph
+from nearfar.registry import Answer, Request, Workspace, variant
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from nearfar.graph.dense import dense_view, fits_dense
+from nearfar.graph.graph import Graph
+from nearfar.options import NoOptions
 from nearfar.registry import Answer, Workspace, variant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import NoOptions
 
 
 def _lists(graph: Graph, source: int, workspace: Workspace, predecessors: bool) -> Answer:

@@ -5,22 +5,19 @@ The host loop is cuda/loops/settle.py; each variant here is a choice of relax ke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from nearfar.cuda.device_graph import C_NAMES, DeviceGraph, device_graph
 from nearfar.cuda.loops.settle import Criterion, Settle, Steps, settle_loop
 from nearfar.graph.dense import dense_view, fits_dense
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.options import LaunchOptions
 from nearfar.papers.martin_2009.frontier.hybrid import hybrid_steps
 from nearfar.papers.martin_2009.frontier.two_cost_arrays import solve_two_cost_arrays
 from nearfar.registry import Answer, Workspace, variant
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.graph import Graph
 
 _LISTS = "papers/martin_2009/frontier/frontier.cuh"
 _MATRIX = ("papers/martin_2009/frontier/frontier.cuh", "papers/martin_2009/frontier/matrix.cuh")

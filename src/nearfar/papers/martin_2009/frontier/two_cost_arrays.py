@@ -6,21 +6,16 @@ has a separate loop. It is included so that the race can be observed and counted
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.launch_shapes import resolve
 from nearfar.cuda.loops.settle import COUNT_SLOTS
-from nearfar.registry import Answer
+from nearfar.graph.graph import Graph
+from nearfar.options import LaunchOptions
+from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
 from nearfar.system.devices.runtime import Launch
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.options import LaunchOptions
-    from nearfar.registry import Workspace
 
 
 def solve_two_cost_arrays(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from nearfar.graph.graph import Graph
+from nearfar.options import NoOptions
 from nearfar.papers.ortega_arranz_2015.crauser.lightest import lightest_in, lightest_out
 from nearfar.registry import Answer, Workspace, variant
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.options import NoOptions
 
 
 def _form(

@@ -6,18 +6,14 @@ criterion is a pair of kernels and the arrays of lightest edges that they read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.loops.settle import Criterion, Settle, Steps, settle_loop
+from nearfar.graph.graph import Graph
 from nearfar.options import LaunchOptions
 from nearfar.papers.ortega_arranz_2015.crauser.fused import FusedOptions, solve_fused
 from nearfar.papers.ortega_arranz_2015.crauser.lightest import KERNELS, device_lightest
 from nearfar.registry import Answer, Workspace, variant
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
 
 
 def _run(
