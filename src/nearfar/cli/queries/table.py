@@ -102,8 +102,8 @@ def run(args: argparse.Namespace) -> None:
         emit(args, records, ["\t".join(map(str, line)) for line in lines])
         return
     named = destinations.labels.tolist()
-    facts = {"origins": origins.labels, "destinations": named, "distances": found}
-    facts["distances"] = [[_cell(value, None) for value in row[1:]] for row in lines]
+    shown = [[_cell(value, None) for value in row[1:]] for row in lines]
+    facts = {"origins": origins.labels, "destinations": named, "distances": shown}
     emit(
         args,
         facts,

@@ -22,9 +22,8 @@ from nearfar.lab.experiments.experiment import (
     Task,
 )
 from nearfar.papers.johnson_apsp.claims import claims_of
-from nearfar.papers.johnson_apsp.figures import figures_of
 from nearfar.papers.johnson_apsp.graphs import GRAPHS, load
-from nearfar.papers.johnson_apsp.tables import FORMS, SEQUENTIAL, tables_of
+from nearfar.papers.johnson_apsp.tables import FORMS, SEQUENTIAL, figures_of, tables_of
 
 #: label: (method, sources in a sample by scale (tiny, small, paper), device)
 _METHODS: dict[str, tuple[str, tuple[int, int, int], str]] = {
