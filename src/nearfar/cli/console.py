@@ -8,7 +8,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,36 +16,31 @@ from nearfar import errors
 
 
 class Exit(enum.IntEnum):
-    """Exit codes of every command."""
+    """Exit codes of every command, with their meanings."""
 
-    OK = 0
-    UNEXPECTED = 1
-    USAGE = 2
-    BAD_INPUT = 3
-    OUT_OF_MEMORY = 4
-    NEGATIVE_CYCLE = 5
-    FAILED_PROOF = 6
-    NO_PATH = 7
-    UNAVAILABLE = 8
-    INTERRUPTED = 130
-    PIPE_CLOSED = 141
-    TERMINATED = 143
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> Self:
+        """Return a code with its meaning."""
+        made = int.__new__(cls, code)
+        made._value_, made.meaning = code, meaning
+        return made
+
+    OK = 0, "success"
+    UNEXPECTED = 1, "unexpected error; repeat with --debug for the traceback"
+    USAGE = 2, "wrong option, argument or method name"
+    BAD_INPUT = 3, "bad input: a file, a vertex, or weights that the method does not accept"
+    OUT_OF_MEMORY = 4, "out of memory"
+    NEGATIVE_CYCLE = 5, "negative cycle reachable from the source"
+    FAILED_PROOF = 6, "an answer failed its proof"
+    NO_PATH = 7, "the target is not reachable"
+    UNAVAILABLE = 8, "a method, optional package or cluster is not available"
+    INTERRUPTED = 130, "interrupted by Ctrl-C"
+    PIPE_CLOSED = 141, "the program that read the output ended, as in `| head`"
+    TERMINATED = 143, "ended by SIGTERM"
 
 
-EXIT_CODES: dict[Exit, str] = {
-    Exit.OK: "success",
-    Exit.UNEXPECTED: "unexpected error; repeat with --debug for the traceback",
-    Exit.USAGE: "wrong option, argument or method name",
-    Exit.BAD_INPUT: "bad input: a file, a vertex, or weights that the method does not accept",
-    Exit.OUT_OF_MEMORY: "out of memory",
-    Exit.NEGATIVE_CYCLE: "negative cycle reachable from the source",
-    Exit.FAILED_PROOF: "an answer failed its proof",
-    Exit.NO_PATH: "the target is not reachable",
-    Exit.UNAVAILABLE: "a method, optional package or cluster is not available",
-    Exit.INTERRUPTED: "interrupted by Ctrl-C",
-    Exit.PIPE_CLOSED: "the program that read the output ended, as in `| head`",
-    Exit.TERMINATED: "ended by SIGTERM",
-}
+EXIT_CODES: dict[Exit, str] = {code: code.meaning for code in Exit}
 
 # The first matching entry decides, so subclasses precede their bases.
 _BY_ERROR: tuple[tuple[tuple[type[BaseException], ...], Exit], ...] = (

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nearfar.lab.bench.peers.base import Peer
-from nearfar.lab.bench.peers.gap import Gap
+from nearfar.lab.bench.peers.gap import Gap, Wasp
 from nearfar.lab.bench.peers.libraries import Igraph, Networkit, Networkx, Rustworkx, Scipy
 from nearfar.lab.bench.peers.nearfar import Nearfar
 from nearfar.lab.bench.peers.pasgal import Pasgal
-from nearfar.lab.bench.peers.wasp import Wasp
 
 __all__ = ["PEERS", "Nearfar", "Peer", "contenders"]
 
