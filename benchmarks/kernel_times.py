@@ -31,6 +31,7 @@ from nearfar.graph.delta import paper_delta
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import case, proven
 from nearfar.lab.bench.suite import draw_sources
+from nearfar.lab.experiments.solving import hub
 from nearfar.options import LaunchOptions, build_options
 from nearfar.papers.davidson_2014 import graphs as davidson_graphs
 from nearfar.papers.johnson_apsp import graphs as johnson_graphs
@@ -208,7 +209,7 @@ def davidson(scale: str) -> Iterator[dict[str, Any]]:
     for name in ("road-cal", "delaunay", "circuit"):
         paper = davidson_graphs.GRAPHS[name]
         graph = paper.make(paper.vertices if scale == "paper" else 64)
-        source = davidson_graphs.source_of(graph)
+        source = hub(graph)
         truth = proven(graph, [source])[source]
         delta = float(paper_delta(graph))
         every: list[tuple[str, str, dict[str, Any]]] = [

@@ -54,48 +54,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_NAMES = {
-    "graph.graph": ("Graph",),
-    "answer.paths": ("Paths",),
-    "prepared.prepared": ("Prepared",),
-    "prepared.prepare": ("prepare", "load"),
-    "solve.one": ("sssp", "shortest_path"),
-    "measures.accessibility": ("accessibility",),
-    "measures.catchment": ("catchment",),
-    "solve.many": ("distances", "all_pairs"),
-    "solve.negative_cycles": ("find_negative_cycle",),
-    "solve.k_shortest": ("k_shortest_paths",),
-    "solve.explain": ("explain",),
-    "solve.isochrone": ("isochrone", "isochrones"),
-    "solve.nearest": ("nearest",),
-    "solve.places.table": ("nearest_places", "table"),
-    "solve.places.route": ("route", "Route"),
-    "solve.places.alternatives": ("routes",),
-    "answer.proof": ("verify",),
-    "formats": ("read", "write"),
-    "generators": ("generate",),
-    "errors": (
-        "CacheError",
-        "ClusterError",
-        "DistanceOverflowError",
-        "GraphError",
-        "GraphFormatError",
-        "KernelCompileError",
-        "MissingDependencyError",
-        "NearfarError",
-        "NegativeCycleError",
-        "NegativeWeightError",
-        "OptionError",
-        "OutOfMemoryError",
-        "ProofError",
-        "SolverError",
-        "UnreachableError",
-        "VariantUnavailable",
-        "VertexError",
-        "ZeroCycleError",
-    ),
-}
-
 __all__ = [
     "CacheError",
     "ClusterError",
@@ -143,6 +101,30 @@ __all__ = [
     "write",
 ]
 
+#: Names by the module that defines them.
+_NAMES = {
+    "graph.graph": ("Graph",),
+    "answer.paths": ("Paths",),
+    "prepared.prepared": ("Prepared",),
+    "prepared.prepare": ("prepare", "load"),
+    "solve.one": ("sssp", "shortest_path"),
+    "measures.accessibility": ("accessibility",),
+    "measures.catchment": ("catchment",),
+    "solve.many": ("distances", "all_pairs"),
+    "solve.negative_cycles": ("find_negative_cycle",),
+    "solve.k_shortest": ("k_shortest_paths",),
+    "solve.explain": ("explain",),
+    "solve.isochrone": ("isochrone", "isochrones"),
+    "solve.nearest": ("nearest",),
+    "solve.places.table": ("nearest_places", "table"),
+    "solve.places.route": ("route", "Route"),
+    "solve.places.alternatives": ("routes",),
+    "answer.proof": ("verify",),
+    "formats": ("read", "write"),
+    "generators": ("generate",),
+}
+#: All others are errors.
+_NAMES["errors"] = tuple({*__all__}.difference(*_NAMES.values()))
 
 #: Further public modules; all others are private. Names without a dot are also attributes.
 _PUBLIC = (

@@ -11,9 +11,8 @@ import pytest
 from benchmarks.gpu_peers.adds import Adds
 from benchmarks.gpu_peers.doublegraph import DoubleGraph
 
-from nearfar.lab.bench.peers.gap import Gap
+from nearfar.lab.bench.peers.gap import Gap, Wasp
 from nearfar.lab.bench.peers.pasgal import Pasgal
-from nearfar.lab.bench.peers.wasp import Wasp
 from nearfar.registry import variants
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,9 +21,8 @@ from scipy.sparse.csgraph import dijkstra
 import nearfar
 from nearfar.lab.bench.measure import measure
 from nearfar.lab.bench.peers import PEERS, Nearfar, contenders
-from nearfar.lab.bench.peers.gap import Gap, write_wsg
+from nearfar.lab.bench.peers.gap import Gap, Wasp, write_wsg
 from nearfar.lab.bench.peers.pasgal import Pasgal, write_adj
-from nearfar.lab.bench.peers.wasp import Wasp
 
 
 @pytest.fixture

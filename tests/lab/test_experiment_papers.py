@@ -15,9 +15,9 @@ from nearfar.lab.bench.cases import proven
 from nearfar.lab.experiments import run
 from nearfar.lab.experiments.experiment import Done, Settings
 from nearfar.lab.experiments.kept import Kept
-from nearfar.lab.experiments.solving import geometric, hops, weighted
+from nearfar.lab.experiments.solving import geometric, hops, hub, weighted
 from nearfar.papers.beyond.roofline import bytes_once
-from nearfar.papers.davidson_2014.graphs import GRAPHS, source_of
+from nearfar.papers.davidson_2014.graphs import GRAPHS
 from nearfar.papers.davidson_2014.run import EXPERIMENT as DAVIDSON
 from nearfar.papers.davidson_2014.run import METHODS
 from nearfar.papers.davidson_2014.tables import TABLE_III, summary
@@ -57,7 +57,7 @@ def test_stand_ins_have_the_papers_size_and_degree(name: str) -> None:
     assert graph.n_vertices == pytest.approx(20_000, rel=0.3)
     wanted = paper.edges / paper.vertices
     assert graph.mean_degree == pytest.approx(wanted, rel=0.3)
-    source = source_of(graph)
+    source = hub(graph)
     assert np.mean(proven(graph, [source])[source] < np.iinfo(np.int32).max) > 0.3
 
 

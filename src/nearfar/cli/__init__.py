@@ -9,7 +9,8 @@ A command is a module of this package with
 - ``EXAMPLES``: command lines, one per line, shown at the end of its ``--help``;
 - ``configure(parser)``: adds arguments to an ``argparse.ArgumentParser``; ``--json``,
   ``--quiet`` and ``--debug`` are added to every command;
-- ``run(args) -> int``: does the work and returns an exit code of :class:`nearfar.cli.console.Exit`.
+- ``run(args)``: does the work; a failure without an error returns an exit code of
+  :class:`nearfar.cli.console.Exit`.
 
 Its docstring is the description in ``--help``. A command does not catch the library's errors:
 the dispatcher turns them into one sentence on stderr and an exit code. Data goes to stdout

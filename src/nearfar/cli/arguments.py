@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cli.console import Progress, note
-from nearfar.cli.parser import set_completer
+from nearfar.cli.console import note
+from nearfar.cli.parser import flag, set_completer
 from nearfar.errors import OptionError, VertexError, listed, quoted
 from nearfar.formats import formats, read, write
 from nearfar.graph.geography import nearest_vertices, on_earth
 from nearfar.graph.graph import Graph
+from nearfar.system.progress import Progress
 
 if TYPE_CHECKING:
     from nearfar.graph.turns import TurnGraph
@@ -34,29 +35,22 @@ def add_graph(parser: argparse.ArgumentParser, *, optional: bool = False) -> Non
         help="graph file, plain or .gz, .xz, .zst, .bz2; or .nfp, as `nearfar prepare` writes it; "
         "- for standard input",
     )
-    form = parser.add_argument(
-        "--format",
-        metavar="NAME",
-        help="format of GRAPH, if name and content do not tell; `nearfar convert --list` shows all",
-    )
+    text = "format of GRAPH, if name and content do not tell; `nearfar convert --list` shows all"
+    form = flag(parser, "--format NAME", text)
     set_completer(form, lambda **_: list(formats()))
     add_reader_options(parser)
 
 
 def add_reader_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for reading a graph."""
-    parser.add_argument(
-        "--weight",
-        metavar="NAME",
-        help="column or attribute of the weights, 'none' to count edges (default: weight)",
-    )
-    parser.add_argument(
-        "--read-option",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="option of the reader, such as directed=false (repeatable)",
-    )
+    text = "column or attribute of the weights, 'none' to count edges (default: weight)"
+    flag(parser, "--weight NAME", text)
+    add_key_values(parser, "--read-option", "option of the reader, such as directed=false")
+
+
+def add_key_values(to: argparse._ActionsContainer, name: str, text: str) -> None:
+    """Add a repeatable flag of options for :func:`key_values`."""
+    flag(to, f"{name} KEY=VALUE", f"{text} (repeatable)", action="append", default=[])
 
 
 def reader_options(args: argparse.Namespace) -> dict[str, Any]:
@@ -70,6 +64,12 @@ def reader_options(args: argparse.Namespace) -> dict[str, Any]:
 def device_name(text: str) -> str:
     """Read a device; ``gpu`` is ``cuda`` (an argparse type)."""
     return "cuda" if text == "gpu" else text
+
+
+def add_device(to: argparse._ActionsContainer, text: str, *names: str) -> None:
+    """Add the flag of a device; ``auto`` is its default if it is one of the names."""
+    default = "auto" if "auto" in names else None
+    flag(to, "--device", text, device_name, choices=list(names), default=default)
 
 
 def number(text: str) -> int | float:
@@ -219,17 +219,21 @@ def write_graph(args: argparse.Namespace, graph: Graph, form: str | None) -> flo
     return time.perf_counter() - began
 
 
-#: Place: two numbers separated by a comma.
 _PLACE = re.compile(r"(-?\d+(?:\.\d+)?),\s*(-?\d+(?:\.\d+)?)")
 
 
+def two_numbers(text: str) -> tuple[float, float] | None:
+    """Return the numbers of a place, such as LAT,LON; None for other text."""
+    place = _PLACE.fullmatch(text)
+    return None if place is None else (float(place[1]), float(place[2]))
+
+
 def _nearest_to_place(
-    args: argparse.Namespace, graph: Graph, text: str, place: re.Match[str]
+    args: argparse.Namespace, graph: Graph, text: str, first: float, second: float
 ) -> Any:
     """Return the vertex nearest to LAT,LON or X,Y; report its distance on stderr."""
     if graph.coordinates is None:
         raise VertexError(f"{text} is a place, and this graph has no coordinates: name a vertex")
-    first, second = float(place[1]), float(place[2])
     geographic = on_earth(graph)
     if geographic and not (abs(first) <= 90 and abs(second) <= 180):
         raise VertexError(f"{text} is not a place on the Earth: write LAT,LON in degrees")
@@ -246,25 +250,19 @@ def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "
 
     A place, ``LAT,LON`` in degrees or ``X,Y`` in other coordinates, is the vertex nearest to it.
     """
-    place = _PLACE.fullmatch(text)
+    place, numbers = two_numbers(text), graph.vertex_numbers
     if place is not None and not _is_name(graph, text):
-        return _nearest_to_place(args, graph, text, place)
+        return _nearest_to_place(args, graph, text, *place)
     candidates: list[Any] = [text]
-    try:
-        candidates.append(int(text))
-    except ValueError:
-        numbers = graph.vertex_numbers
-        if numbers is not None:
-            several = _comma_hint(graph, text)
-            raise VertexError(
-                f"{what} {quoted(text)} is not a vertex: the vertices are numbered "
-                f"{numbers.start} to {numbers.stop - 1}{several}"
-                if numbers
-                else f"{what} {quoted(text)} is not a vertex: the graph is empty"
-            ) from None
+    for read_number in (int, float):
         with contextlib.suppress(ValueError):
-            candidates.append(float(text))
-    if graph.vertex_numbers is not None:
+            candidates.append(read_number(text))
+            break
+    if numbers is not None:
+        if not isinstance(candidates[-1], int):
+            some = f"the vertices are numbered {numbers.start} to {numbers.stop - 1}"
+            known = some + _comma_hint(graph, text) if numbers else "the graph is empty"
+            raise VertexError(f"{what} {quoted(text)} is not a vertex: {known}")
         graph.index_of(candidates[-1], what)
         return candidates[-1]
     for name in candidates:

@@ -8,82 +8,52 @@ import json
 import math
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from nearfar import errors
-from nearfar.system.progress import Progress
-
-__all__ = [
-    "EXIT_CODES",
-    "Exit",
-    "Progress",
-    "add_output",
-    "duration",
-    "emit",
-    "epilog",
-    "exit_code",
-    "exit_codes",
-    "is_short_of_address_space",
-    "note",
-    "plain",
-    "rows",
-]
 
 
 class Exit(enum.IntEnum):
-    """Exit codes of every command."""
+    """Exit codes of every command, with their meanings."""
 
-    OK = 0
-    UNEXPECTED = 1
-    USAGE = 2
-    BAD_INPUT = 3
-    OUT_OF_MEMORY = 4
-    NEGATIVE_CYCLE = 5
-    FAILED_PROOF = 6
-    NO_PATH = 7
-    UNAVAILABLE = 8
-    INTERRUPTED = 130
-    PIPE_CLOSED = 141
-    TERMINATED = 143
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> Self:
+        """Return a code with its meaning."""
+        made = int.__new__(cls, code)
+        made._value_, made.meaning = code, meaning
+        return made
+
+    OK = 0, "success"
+    UNEXPECTED = 1, "unexpected error; repeat with --debug for the traceback"
+    USAGE = 2, "wrong option, argument or method name"
+    BAD_INPUT = 3, "bad input: a file, a vertex, or weights that the method does not accept"
+    OUT_OF_MEMORY = 4, "out of memory"
+    NEGATIVE_CYCLE = 5, "negative cycle reachable from the source"
+    FAILED_PROOF = 6, "an answer failed its proof"
+    NO_PATH = 7, "the target is not reachable"
+    UNAVAILABLE = 8, "a method, optional package or cluster is not available"
+    INTERRUPTED = 130, "interrupted by Ctrl-C"
+    PIPE_CLOSED = 141, "the program that read the output ended, as in `| head`"
+    TERMINATED = 143, "ended by SIGTERM"
 
 
-EXIT_CODES: dict[Exit, str] = {
-    Exit.OK: "success",
-    Exit.UNEXPECTED: "unexpected error; repeat with --debug for the traceback",
-    Exit.USAGE: "wrong option, argument or method name",
-    Exit.BAD_INPUT: "bad input: a file, a vertex, or weights that the method does not accept",
-    Exit.OUT_OF_MEMORY: "out of memory",
-    Exit.NEGATIVE_CYCLE: "negative cycle reachable from the source",
-    Exit.FAILED_PROOF: "an answer failed its proof",
-    Exit.NO_PATH: "the target is not reachable",
-    Exit.UNAVAILABLE: "a method, optional package or cluster is not available",
-    Exit.INTERRUPTED: "interrupted by Ctrl-C",
-    Exit.PIPE_CLOSED: "the program that read the output ended, as in `| head`",
-    Exit.TERMINATED: "ended by SIGTERM",
-}
+EXIT_CODES: dict[Exit, str] = {code: code.meaning for code in Exit}
 
 # The first matching entry decides, so subclasses precede their bases.
-_BY_ERROR: tuple[tuple[type[BaseException], Exit], ...] = (
-    (errors.OptionError, Exit.USAGE),
-    (errors.NegativeCycleError, Exit.NEGATIVE_CYCLE),
-    (errors.ProofError, Exit.FAILED_PROOF),
-    (errors.UnreachableError, Exit.NO_PATH),
-    (errors.VariantUnavailable, Exit.UNAVAILABLE),
-    (errors.MissingDependencyError, Exit.UNAVAILABLE),
-    (errors.KernelCompileError, Exit.UNAVAILABLE),
-    (errors.ClusterError, Exit.UNAVAILABLE),
-    (errors.SolverError, Exit.UNAVAILABLE),
-    (errors.GraphFormatError, Exit.BAD_INPUT),
-    (errors.GraphError, Exit.BAD_INPUT),
-    (errors.VertexError, Exit.BAD_INPUT),
-    (errors.NegativeWeightError, Exit.BAD_INPUT),
-    (errors.ZeroCycleError, Exit.BAD_INPUT),
-    (errors.DistanceOverflowError, Exit.BAD_INPUT),
-    (MemoryError, Exit.OUT_OF_MEMORY),
-    (ImportError, Exit.UNAVAILABLE),
-    (OSError, Exit.BAD_INPUT),
+_BY_ERROR: tuple[tuple[tuple[type[BaseException], ...], Exit], ...] = (
+    ((errors.OptionError,), Exit.USAGE),
+    ((errors.NegativeCycleError,), Exit.NEGATIVE_CYCLE),
+    ((errors.ProofError,), Exit.FAILED_PROOF),
+    ((errors.UnreachableError,), Exit.NO_PATH),
+    ((errors.VariantUnavailable, errors.KernelCompileError, ImportError), Exit.UNAVAILABLE),
+    ((errors.ClusterError, errors.SolverError), Exit.UNAVAILABLE),
+    ((errors.GraphFormatError, errors.GraphError, errors.VertexError), Exit.BAD_INPUT),
+    ((errors.NegativeWeightError, errors.ZeroCycleError), Exit.BAD_INPUT),
+    ((errors.DistanceOverflowError, OSError), Exit.BAD_INPUT),
+    ((MemoryError,), Exit.OUT_OF_MEMORY),
 )
 
 
@@ -105,10 +75,8 @@ def exit_code(error: BaseException) -> Exit:
     """Return the exit code of an exception."""
     if is_short_of_address_space(error):
         return Exit.OUT_OF_MEMORY
-    for kind, code in _BY_ERROR:
-        if isinstance(error, kind):
-            return code
-    return Exit.UNEXPECTED
+    found = (code for kinds, code in _BY_ERROR if isinstance(error, kinds))
+    return next(found, Exit.UNEXPECTED)
 
 
 def plain(value: Any) -> Any:
@@ -117,11 +85,10 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [
-            plain(item)
-            for item in (sorted(value) if isinstance(value, (set, frozenset)) else value)
-        ]
+    if isinstance(value, (set, frozenset)):
+        return plain(sorted(value))
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):

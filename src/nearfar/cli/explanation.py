@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nearfar.cli.console import Exit, duration, emit
-
-if TYPE_CHECKING:
-    from nearfar.choose.ranking import Explanation
-
-#: Message for a flag that --explain excludes.
-WHY_NOT = "--explain ranks all methods and solves nothing: leave out {flag}"
+import nearfar
+from nearfar.cli.console import duration, emit
+from nearfar.cli.flags import call_of, refuse_others
+from nearfar.cli.parser import flag
+from nearfar.graph.graph import Graph
 
 
-def show(args: argparse.Namespace, found: Explanation) -> int:
+def add_explain(parser: argparse.ArgumentParser) -> None:
+    """Add the flag for :func:`show_explanation`."""
+    flag(parser, "--explain", "print the ranking of methods instead of solving")
+
+
+def check_explain(args: argparse.Namespace, *more: str) -> None:
+    """Refuse flags that mean nothing to :func:`nearfar.explain`, except more."""
+    free = {"explain", *more, *inspect.signature(nearfar.explain).parameters}
+    why = "--explain ranks all methods and solves nothing: leave out {flag}"
+    refuse_others(args, free, why)
+
+
+def show_explanation(args: argparse.Namespace, graph: Graph, *sources: Any) -> None:
     """Print how the chooser ranks the methods for a request, and why others are excluded."""
+    found = nearfar.explain(graph, *sources, **call_of(args, graph, nearfar.explain))
     others = [{"id": name, "reason": found.reason(name)} for name in found.others]
     places: list[dict[str, Any]] = [
         {"id": c.variant.id, "seconds": c.seconds, "reason": c.reason} for c in found.ranking
@@ -52,7 +64,6 @@ def show(args: argparse.Namespace, found: Explanation) -> int:
         "machines": found.machines,
     }
     emit(args, facts, lines)
-    return Exit.OK
 
 
 def not_ranked(

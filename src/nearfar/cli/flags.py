@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nearfar.cli.arguments import (
+    add_key_values,
     byte_count,
     decay_of,
     device_name,
@@ -136,13 +137,7 @@ def add_solver(parser: argparse.ArgumentParser, function: Callable[..., Any]) ->
     group = parser.add_argument_group("method")
     known = inspect.signature(function).parameters
     add_flags(group, function, ["method", "device", "threads"])
-    group.add_argument(
-        "--option",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="option of the method, such as delta=50 (repeatable)",
-    )
+    add_key_values(group, "--option", "option of the method, such as delta=50")
     if "allow_unsafe" in known:
         add_flags(group, function, ["allow_unsafe"])
 

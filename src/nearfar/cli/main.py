@@ -113,7 +113,7 @@ def _sentence(error: BaseException, parser: Parser) -> str:
 
 def _run(args: argparse.Namespace, parser: Parser) -> int:
     try:
-        return int(args.run(args))
+        return int(args.run(args) or Exit.OK)
     except BrokenPipeError:
         # The reader of the output has gone, as in `nearfar ... | head`: exit silently, and
         # keep the interpreter from flushing into the closed pipe at exit.

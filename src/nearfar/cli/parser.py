@@ -123,6 +123,21 @@ class Parser(argparse.ArgumentParser):
         return args
 
 
+def flag(
+    to: argparse._ActionsContainer, spelling: str, help: str, type: Any = None, **more: Any
+) -> argparse.Action:
+    """Add a flag as it is written: ``--list``, ``-o --output FILE``, or ``--graphs NAME...``."""
+    *names, value = spelling.split()
+    if value.startswith("-"):  # no value, or one of ``choices``
+        names.append(value)
+        kept: dict[str, Any] = {} if "choices" in more else {"action": "store_true"}
+    else:
+        kept = {"metavar": value.removesuffix("...")}
+        kept |= {"nargs": "+"} if value.endswith("...") else {}
+    kept |= {} if type is None else {"type": type}
+    return to.add_argument(*names, help=help, **kept | more)
+
+
 def set_completer(action: argparse.Action, complete: Any) -> None:
     """Set the function that completes a flag's values in a shell; see :mod:`nearfar.cli.main`."""
     action.completer = complete  # type: ignore[attr-defined]  # argcomplete reads it

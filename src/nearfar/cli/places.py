@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import re
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.cli.arguments import read_vertex
+from nearfar.cli.arguments import read_vertex, two_numbers
 from nearfar.cli.console import note
 from nearfar.cli.flags import add_flags
+from nearfar.cli.parser import flag
 from nearfar.cli.tables import FileTable
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.geography import on_earth
@@ -24,27 +24,25 @@ if TYPE_CHECKING:
 
 #: Columns that name places, in order of preference, if --id names none.
 _IDS = ("id", "name", "label", "osmid", "geoid")
-_PLACE = re.compile(r"(-?\d+(?:\.\d+)?),\s*(-?\d+(?:\.\d+)?)")
 
 
 def add_snapping(parser: argparse.ArgumentParser, function: Callable[..., Any]) -> None:
     """Add the flags for places on streets and for the turns between them."""
     group = parser.add_argument_group("places")
     add_flags(group, function, ["to", "parts", "max_distance"])
-    group.add_argument(
-        "--turns",
-        action="store_true",
-        help="obey the turn restrictions of an OpenStreetMap file or of a .nfp file",
-    )
+    add_turns(group)
+
+
+def add_turns(to: argparse._ActionsContainer) -> None:
+    """Add the flag that :func:`nearfar.cli.arguments.read_with_turns` reads."""
+    flag(to, "--turns", "obey the turn restrictions of an OpenStreetMap file or of a .nfp file")
 
 
 def add_tables(parser: argparse.ArgumentParser, function: Callable[..., Any]) -> None:
     """Add the tables of origins and destinations, and the column that names them."""
     texts = {"origins": "table of places, .csv or .parquet", "destinations": "likewise"}
     add_flags(parser, function, texts, help=texts)
-    parser.add_argument(
-        "--id", metavar="COLUMN", help="column with the names of places in both tables"
-    )
+    flag(parser, "--id COLUMN", "column with the names of places in both tables")
 
 
 @contextlib.contextmanager
@@ -93,7 +91,7 @@ def _labels(column: list[Any]) -> Any:
 
 def one_place(args: argparse.Namespace, graph: Graph, text: str, what: str) -> Any:
     """Read LAT,LON as maps write it, X,Y in other coordinates, or a vertex."""
-    place = _PLACE.fullmatch(text)
+    place = two_numbers(text)
     if text.lower().endswith((".csv", ".parquet")):
         raise OptionError(
             f"{what} {quoted(text)} is a table: give one place or vertex here; nearfar table and "
@@ -101,5 +99,4 @@ def one_place(args: argparse.Namespace, graph: Graph, text: str, what: str) -> A
         )
     if place is None or graph.coordinates is None:
         return read_vertex(args, graph, text, what)
-    first, second = float(place[1]), float(place[2])
-    return (second, first) if on_earth(graph) else (first, second)
+    return place[::-1] if on_earth(graph) else place

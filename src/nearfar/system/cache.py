@@ -11,7 +11,6 @@ import contextlib
 import functools
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -61,19 +60,15 @@ def update(
     what: str,
 ) -> None:
     """Replace the entries by ``change(entries)``; ``what`` names them in the error."""
+    from nearfar.system.output import replacing  # most processes store nothing
+
     try:
         with locked(path):
             _read.pop(path, None)
             content = {"format": version, key: change(dict(load(path, key, version)))}
             text = json.dumps(content, indent=1, sort_keys=True)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="state", suffix=".tmp")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(text + "\n")
-                os.replace(temporary, path)
-            except BaseException:
-                os.unlink(temporary)
-                raise
+            with replacing(path) as temporary:
+                temporary.write_text(text + "\n", encoding="utf-8")
             _read.pop(path, None)
     except OSError as error:
         raise CacheError(

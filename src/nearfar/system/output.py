@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 import os
 import stat
 import time
@@ -18,8 +17,6 @@ from pathlib import Path
 
 from nearfar.errors import OptionError
 from nearfar.system.host import NO_LOCKS, lock_file
-
-_serial = itertools.count()
 
 #: Trailing characters of the final name in the temporary one. They include the suffixes, by which
 #: some writers choose a format; long names must not exceed the limit of the file system.
@@ -57,10 +54,9 @@ def replacing(path: str | os.PathLike[str], *, sole: bool = False) -> Iterator[P
         return
     if not final.parent.is_dir():  # libraries that write to the path say so in many ways
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    name = f".{os.getpid()}-{next(_serial)}.tmp.{final.name[-_KEPT:]}"
-    if sole:
-        name = f".tmp.{final.name}"
-    temporary = final.with_name(name)
+    # random, since processes of other hosts and containers may have the same number
+    name = final.name if sole else f"{os.urandom(6).hex()}.tmp.{final.name[-_KEPT:]}"
+    temporary = final.with_name(f".tmp.{name}" if sole else f".{name}")
     try:
         with naming(path, str(temporary)):
             yield temporary

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
 
 _FIRST = 0.5  # seconds before the first bar
 _LINE_EVERY = 10.0  # seconds between lines if the bar cannot be redrawn
@@ -70,12 +69,7 @@ class Progress:
         if not self.drawn:
             self(*self.last)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.waiting.cancel()
         if self.waiting.is_alive():
             self.waiting.join()  # the timer may be drawing

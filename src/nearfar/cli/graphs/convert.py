@@ -10,8 +10,9 @@ import os
 from typing import Any
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import add_reader_options, read_file, write_graph
-from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.arguments import add_key_values, add_reader_options, read_file, write_graph
+from nearfar.cli.console import duration, emit, rows
+from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 from nearfar.formats import Format, formats, written_as
 
@@ -31,28 +32,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "input", metavar="IN", nargs="?", help="graph file to read; - for standard input"
     )
     parser.add_argument("output", metavar="OUT", nargs="?", help="graph file to write")
-    parser.add_argument("--from", dest="format", metavar="NAME", help="format of IN")
-    parser.add_argument("--to", dest="to_format", metavar="NAME", help="format of OUT")
-    parser.add_argument(
-        "--dtype",
-        choices=["int32", "int64", "float32", "float64"],
-        help="dtype of the weights; fails where one does not fit, but rounds floats to float32",
-    )
+    flag(parser, "--from NAME", "format of IN", dest="format")
+    flag(parser, "--to NAME", "format of OUT", dest="to_format")
+    text = "dtype of the weights; fails where one does not fit, but rounds floats to float32"
+    flag(parser, "--dtype", text, choices=["int32", "int64", "float32", "float64"])
     add_reader_options(parser)
-    parser.add_argument(
-        "--write-option",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="option of the writer (repeatable)",
-    )
-    parser.add_argument("--list", action="store_true", help="list the formats and their options")
+    add_key_values(parser, "--write-option", "option of the writer")
+    flag(parser, "--list", "list the formats and their options")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, write and report."""
     if args.list:
-        return _list(args)
+        _list(args)
+        return
     if args.input is None or args.output is None:
         raise OptionError("convert needs IN and OUT, or --list")
     check_folder(args.output)
@@ -82,10 +75,9 @@ def run(args: argparse.Namespace) -> int:
         ]
     )
     emit(args, facts, lines, summary=True)
-    return Exit.OK
 
 
-def _list(args: argparse.Namespace) -> int:
+def _list(args: argparse.Namespace) -> None:
     found = [_describe(spec) for spec in formats().values()]
     lines: list[str] = []
     for item in found:
@@ -99,7 +91,6 @@ def _list(args: argparse.Namespace) -> int:
                 shown = ", ".join(f"{name}={value}" for name, value in options.items())
                 lines.append(f"  --{way}-option {shown}")
     emit(args, found, lines)
-    return Exit.OK
 
 
 def _describe(spec: Format) -> dict[str, Any]:

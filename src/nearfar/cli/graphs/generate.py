@@ -11,9 +11,10 @@ import time
 from typing import Any
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.arguments import value_of, write_graph
-from nearfar.cli.console import Exit, add_output, duration, emit, epilog, note, rows
+from nearfar.cli.arguments import add_key_values, value_of, write_graph
+from nearfar.cli.console import add_output, duration, emit, epilog, note, rows
 from nearfar.cli.graphs.info import describe
+from nearfar.cli.parser import flag
 from nearfar.generators import GENERATORS, Parameter, generate
 
 NAME = "generate"
@@ -42,17 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         group = child.add_argument_group("parameters")
         for parameter in family.parameters:
             _add_parameter(group, parameter)
-        child.add_argument("-o", "--output", metavar="FILE", help="graph file to write")
-        child.add_argument(
-            "--format", metavar="NAME", help="its format, if the name does not identify it"
-        )
-        child.add_argument(
-            "--write-option",
-            metavar="KEY=VALUE",
-            action="append",
-            default=[],
-            help="option of the writer (repeatable)",
-        )
+        flag(child, "-o --output FILE", "graph file to write")
+        flag(child, "--format NAME", "its format, if the name does not identify it")
+        add_key_values(child, "--write-option", "option of the writer")
         add_output(child, nested=True)
         child.set_defaults(parameters=[p.name for p in family.parameters])
 
@@ -64,20 +57,20 @@ def _whole(text: str) -> Any:
 
 
 def _add_parameter(group: Any, parameter: Parameter) -> None:
-    flag = "--" + parameter.name.replace("_", "-")
+    name = "--" + parameter.name.replace("_", "-")
     default = "none" if parameter.default is None else parameter.default
     text = (parameter.help or "see the reference").replace("``", "").replace("%", "%%")
     shared = {"dest": f"parameter_{parameter.name}", "default": parameter.default}
     if parameter.type == "bool":
         group.add_argument(
-            flag,
+            name,
             action=argparse.BooleanOptionalAction,
             help=f"{text} (default: {'yes' if parameter.default else 'no'})",
             **shared,
         )
         return
     group.add_argument(
-        flag,
+        name,
         type={"str": str, "int": _whole}.get(parameter.type, value_of),
         metavar=parameter.type.split()[0].upper(),
         help=f"{text} (default: {default})",
@@ -85,7 +78,7 @@ def _add_parameter(group: Any, parameter: Parameter) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Generate, describe and write."""
     if args.output is not None:
         check_folder(args.output)
@@ -102,4 +95,3 @@ def run(args: argparse.Namespace) -> int:
     emit(args, facts, rows(lines), summary=args.output is not None)
     if args.output is None:
         note(args, "not written: give -o FILE to write the graph")
-    return Exit.OK

@@ -10,7 +10,8 @@ import argparse
 from typing import Any
 
 from nearfar.cli.arguments import add_graph, read_graph, read_vertex
-from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.console import duration, emit, rows
+from nearfar.cli.parser import flag
 from nearfar.graph.graph import Graph
 from nearfar.system.threads import default_threads
 
@@ -26,12 +27,10 @@ nearfar info wiki-Vote.txt --read-option directed=false --json"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
-    parser.add_argument(
-        "--source", metavar="V", help="vertex to start from (default: drawn from the largest part)"
-    )
+    flag(parser, "--source V", "vertex to start from (default: drawn from the largest part)")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Measure and print."""
     from nearfar.prepared.prepared import Prepared
 
@@ -46,7 +45,6 @@ def run(args: argparse.Namespace) -> int:
     if "attribution" in graph.attributes:
         origin.append(("attribution", graph.attributes["attribution"]))
     emit(args, facts, rows([*origin, *lines]))
-    return Exit.OK
 
 
 def describe(graph: Graph, source: Any = None) -> tuple[dict[str, Any], list[tuple[str, str]]]:

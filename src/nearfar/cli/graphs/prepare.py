@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_graph, with_turns
-from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.console import duration, emit, rows
 from nearfar.cli.flags import add_flags, call_of, refuse_others
+from nearfar.cli.parser import flag
 from nearfar.cli.tables import read_numbers
 from nearfar.errors import GraphError, OptionError, OutOfMemoryError
 from nearfar.graph.graph import Graph
@@ -41,16 +42,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from nearfar.prepared.prepare import prepare
 
     add_graph(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="file to write; ends in .nfp")
-    parser.add_argument(
-        "--reweight",
-        metavar="FILE",
-        help="other weights for a prepared GRAPH: one number per edge in the graph's order, .npy "
-        "or text with one per line",
+    flag(parser, "-o --output FILE", "file to write; ends in .nfp")
+    flag(
+        parser,
+        "--reweight FILE",
+        "other weights for a prepared GRAPH: one number per edge in the graph's order, .npy or "
+        "text with one per line",
     )
-    parser.add_argument(
-        "--turns", action="store_true", help="obey the turn restrictions of an OpenStreetMap file"
-    )
+    flag(parser, "--turns", "obey the turn restrictions of an OpenStreetMap file")
     add_flags(
         parser,
         prepare,
@@ -64,14 +63,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
             "device": "device that computes the weights of shortcuts (default: cpu)",
         },
     )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="only report the cost of preparing, and whether it would be refused",
-    )
+    flag(parser, "--dry-run", "only report the cost of preparing, and whether it would be refused")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Prepare, write and report."""
     from nearfar.prepared.order.tree import check_worth
     from nearfar.prepared.prepare import foreseen
@@ -135,7 +130,6 @@ def run(args: argparse.Namespace) -> int:
         size = os.path.getsize(args.output) / 2**20
         lines.append(("written", f"{args.output} ({size:,.1f} MiB)"))
     emit(args, facts, rows(lines), summary=args.output is not None)
-    return Exit.OK
 
 
 def _reweighted(args: argparse.Namespace, graph: Graph) -> Prepared:

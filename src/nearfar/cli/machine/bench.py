@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearfar.cli.arguments import at_least_one, at_least_zero
-from nearfar.cli.console import Exit, Progress, emit, note, rows
+from nearfar.cli.console import Exit, emit, note, rows
+from nearfar.cli.parser import flag
 from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
 from nearfar.system.output import replacing
+from nearfar.system.progress import Progress
 
 if TYPE_CHECKING:
     from nearfar.lab.bench.peers import Peer
@@ -32,58 +34,18 @@ nearfar bench peers --shrink 100 --rounds 3"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     parser.add_argument("what", choices=["peers", "graphs"], help="task")
-    parser.add_argument(
-        "--graphs", nargs="+", metavar="NAME", help="benchmark graphs (default: all available)"
-    )
-    parser.add_argument(
-        "--peers", nargs="*", metavar="NAME", help="peers to compare with (default: all)"
-    )
-    parser.add_argument(
-        "--methods",
-        nargs="+",
-        metavar="METHOD",
-        default=["auto"],
-        help="methods of this library (default: auto)",
-    )
-    parser.add_argument(
-        "--threads",
-        nargs="+",
-        type=at_least_one,
-        default=[1, 2],
-        metavar="N",
-        help="workers (default: 1 2)",
-    )
-    parser.add_argument(
-        "--rounds", type=at_least_one, default=7, metavar="N", help="timed rounds (default: 7)"
-    )
-    parser.add_argument(
-        "--sources",
-        type=at_least_one,
-        default=3,
-        metavar="N",
-        help="sources per graph, taken in turn (default: 3)",
-    )
-    parser.add_argument(
-        "--patience",
-        type=at_least_zero,
-        default=10.0,
-        metavar="SECONDS",
-        help="leave out a contender whose solve takes longer (default: 10)",
-    )
-    parser.add_argument(
-        "--shrink",
-        type=at_least_one,
-        default=1,
-        metavar="K",
-        help="generated graphs with 1/K of the vertices, for a quick try",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="write peers.json, peers.md and peers.png to this folder",
-    )
+    flag(parser, "--graphs NAME...", "benchmark graphs (default: all available)")
+    flag(parser, "--peers NAME", "peers to compare with (default: all)", nargs="*")
+    flag(parser, "--methods METHOD...", "methods of this library (default: auto)", default=["auto"])
+    flag(parser, "--threads N...", "workers (default: 1 2)", at_least_one, default=[1, 2])
+    flag(parser, "--rounds N", "timed rounds (default: 7)", at_least_one, default=7)
+    text = "sources per graph, taken in turn (default: 3)"
+    flag(parser, "--sources N", text, at_least_one, default=3)
+    text = "leave out a contender whose solve takes longer (default: 10)"
+    flag(parser, "--patience SECONDS", text, at_least_zero, default=10.0)
+    text = "generated graphs with 1/K of the vertices, for a quick try"
+    flag(parser, "--shrink K", text, at_least_one, default=1)
+    flag(parser, "-o --output DIR", "write peers.json, peers.md and peers.png to this folder", Path)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -24,6 +24,7 @@ import numpy
 
 import nearfar
 from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.parser import flag
 from nearfar.system.host import processor_name, total_memory
 from nearfar.system.memory import free_memory
 from nearfar.system.threads import default_threads
@@ -55,11 +56,7 @@ _OPTIONAL = (
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the argument of this command."""
-    parser.add_argument(
-        "--warm",
-        action="store_true",
-        help="solve common requests on the GPU, so that their kernels are cached",
-    )
+    flag(parser, "--warm", "solve common requests on the GPU, so that their kernels are cached")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,8 +10,9 @@ import argparse
 import inspect
 from pathlib import Path
 
-from nearfar.cli.arguments import at_least_one, at_least_zero, device_name
+from nearfar.cli.arguments import add_device, at_least_one, at_least_zero
 from nearfar.cli.console import Exit, emit, note, rows
+from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 
 NAME = "experiment"
@@ -27,61 +28,26 @@ nearfar experiment martin-2009 --scale paper --only 'lists-*' --budget 600 -o ma
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     parser.add_argument("name", metavar="NAME", help="an experiment, or 'list'")
-    parser.add_argument(
-        "--scale",
-        default="small",
-        metavar="SCALE",
-        help="small (default; minutes on two cores), paper (the paper's sizes) or beyond",
-    )
-    parser.add_argument(
-        "--device",
-        default="auto",
-        type=device_name,
-        choices=["auto", "cpu", "cuda"],
-        help="cuda also measures GPU methods, as does auto (the default) if there is a GPU",
-    )
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder for results")
-    parser.add_argument("--rounds", type=int, metavar="N", help="timed solves per source")
-    parser.add_argument("--sources", type=int, metavar="N", help="sources per graph")
-    parser.add_argument("--graphs", type=int, metavar="N", help="graphs per size")
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of the first graph")
-    parser.add_argument(
-        "--per-method",
-        type=at_least_zero,
-        metavar="SECONDS",
-        help="maximum total time per graph and method, after which no further solve starts",
-    )
-    parser.add_argument(
-        "--workers",
-        type=at_least_one,
-        default=1,
-        metavar="N",
-        help="processes that make the graphs of the next tasks; they idle while a task is timed",
-    )
-    parser.add_argument(
-        "--overlap",
-        action="store_true",
-        help="let the workers run while a task is timed, each on its own core; for GPU methods",
-    )
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        default=[],
-        metavar="PATTERN",
-        help="only tasks whose key matches a shell pattern, in this order",
-    )
-    parser.add_argument(
-        "--budget",
-        type=at_least_zero,
-        metavar="SECONDS",
-        help="start no task after this many seconds",
-    )
-    parser.add_argument(
-        "--restart", action="store_true", help="delete the folder's results and start over"
-    )
-    parser.add_argument(
-        "--progress", action="store_true", help="report progress even without a terminal"
-    )
+    text = "small (default; minutes on two cores), paper (the paper's sizes) or beyond"
+    flag(parser, "--scale SCALE", text, default="small")
+    text = "cuda also measures GPU methods, as does auto (the default) if there is a GPU"
+    add_device(parser, text, "auto", "cpu", "cuda")
+    flag(parser, "-o --output DIR", "folder for results", Path)
+    flag(parser, "--rounds N", "timed solves per source", int)
+    flag(parser, "--sources N", "sources per graph", int)
+    flag(parser, "--graphs N", "graphs per size", int)
+    flag(parser, "--seed N", "seed of the first graph", int)
+    text = "maximum total time per graph and method, after which no further solve starts"
+    flag(parser, "--per-method SECONDS", text, at_least_zero)
+    text = "processes that make the graphs of the next tasks; they idle while a task is timed"
+    flag(parser, "--workers N", text, at_least_one, default=1)
+    text = "let the workers run while a task is timed, each on its own core; for GPU methods"
+    flag(parser, "--overlap", text)
+    text = "only tasks whose key matches a shell pattern, in this order"
+    flag(parser, "--only PATTERN...", text, default=[])
+    flag(parser, "--budget SECONDS", "start no task after this many seconds", at_least_zero)
+    flag(parser, "--restart", "delete the folder's results and start over")
+    flag(parser, "--progress", "report progress even without a terminal")
 
 
 def run(args: argparse.Namespace) -> int:

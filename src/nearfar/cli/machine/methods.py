@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from nearfar.cli.arguments import device_name
-from nearfar.cli.console import Exit, emit
+from nearfar.cli.arguments import add_device
+from nearfar.cli.console import emit
+from nearfar.cli.parser import flag
 from nearfar.errors import OptionError, quoted
 
 NAME = "methods"
@@ -20,21 +21,13 @@ nearfar methods --json"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    parser.add_argument(
-        "--device", type=device_name, choices=["cpu", "cuda"], help="only methods of this device"
-    )
-    parser.add_argument("--family", help="only methods of this family")
-    parser.add_argument(
-        "--problem", choices=["sssp", "batch", "all_pairs"], help="only methods for this problem"
-    )
-    parser.add_argument(
-        "--weights",
-        choices=["nonnegative", "any", "unweighted"],
-        help="only methods for such weights ('any' accepts negative ones)",
-    )
-    parser.add_argument(
-        "--available", action="store_true", help="only methods that run on this machine"
-    )
+    add_device(parser, "only methods of this device", "cpu", "cuda")
+    flag(parser, "--family FAMILY", "only methods of this family")
+    text = "only methods for this problem"
+    flag(parser, "--problem", text, choices=["sssp", "batch", "all_pairs"])
+    text = "only methods for such weights ('any' accepts negative ones)"
+    flag(parser, "--weights", text, choices=["nonnegative", "any", "unweighted"])
+    flag(parser, "--available", "only methods that run on this machine")
 
 
 def describe() -> list[dict[str, Any]]:
@@ -67,7 +60,7 @@ def describe() -> list[dict[str, Any]]:
     return found
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """List the methods."""
     everything = describe()
     families = sorted({v["family"] for v in everything})
@@ -83,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
         and (not args.available or v["available"])
     ]
     emit(args, found, _table(found))
-    return Exit.OK
 
 
 def _table(found: list[dict[str, Any]]) -> list[str]:

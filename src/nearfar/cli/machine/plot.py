@@ -10,7 +10,8 @@ import argparse
 from pathlib import Path
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.console import Exit, emit
+from nearfar.cli.console import emit
+from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 
 NAME = "plot"
@@ -28,16 +29,11 @@ _ENDINGS = (".png", ".svg", ".pdf")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     parser.add_argument("file", metavar="FILE", type=Path, help="profile or sweep, as JSON")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="IMAGE",
-        type=Path,
-        help=f"image to write ({', '.join(_ENDINGS)}); the default is FILE with .png",
-    )
+    text = f"image to write ({', '.join(_ENDINGS)}); the default is FILE with .png"
+    flag(parser, "-o --output IMAGE", text, Path)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read the data, draw it, and report the file."""
     from nearfar.lab.profile import plot_profile, read_profile
 
@@ -49,4 +45,3 @@ def run(args: argparse.Namespace) -> int:
     check_folder(str(image))
     plot_profile(read_profile(args.file), image)
     emit(args, {"image": str(image)}, [f"wrote {image}"], summary=True)
-    return Exit.OK

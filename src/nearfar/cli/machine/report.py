@@ -9,7 +9,8 @@ import argparse
 from pathlib import Path
 
 from nearfar.cli.answers import check_folder
-from nearfar.cli.console import Exit, emit
+from nearfar.cli.console import emit
+from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 
 NAME = "report"
@@ -25,13 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="DIR", type=Path, help="output folder of an experiment or a benchmark"
     )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="default: report.html in DIR"
-    )
-    parser.add_argument("--title", help="default: the first heading found")
+    flag(parser, "-o --output FILE", "default: report.html in DIR", Path)
+    flag(parser, "--title TITLE", "default: the first heading found")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Write the page, and report its path and size."""
     from nearfar.lab.report import write_report
 
@@ -43,4 +42,3 @@ def run(args: argparse.Namespace) -> int:
     size = file.stat().st_size
     said = [f"wrote {file} ({size:,} bytes)"]
     emit(args, {"report": str(file), "bytes": size}, said, summary=True)
-    return Exit.OK

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
-from nearfar.cli.console import Exit, duration, emit
+from nearfar.cli.console import duration, emit
+from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 
 NAME = "sweep"
@@ -27,18 +28,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     add_graph(parser)
     parser.add_argument("source", metavar="SOURCE", help="vertex name or number, or LAT,LON")
-    parser.add_argument(
-        "--method",
-        metavar="NAME",
-        help="a method with the option delta (default: the near set and far pile on one core)",
-    )
-    parser.add_argument(
-        "--factors", nargs="+", type=number, metavar="F", help="multiples of the paper's delta"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write as JSON")
+    text = "a method with the option delta (default: the near set and far pile on one core)"
+    flag(parser, "--method NAME", text)
+    flag(parser, "--factors F...", "multiples of the paper's delta", number)
+    flag(parser, "-o --output FILE", "write as JSON", Path)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Sweep, print the table and write it."""
     from nearfar.lab.profile import delta_sweep, write_profile
 
@@ -63,4 +59,3 @@ def run(args: argparse.Namespace) -> int:
             f"{row['iterations']:10,} {duration(row['seconds']):>10}{mark}"
         )
     emit(args, found, lines, summary=args.output is not None)
-    return Exit.OK

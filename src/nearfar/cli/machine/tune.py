@@ -11,10 +11,12 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from nearfar.cli.arguments import add_graph, at_least_one, device_name, read_graph
-from nearfar.cli.console import Exit, Progress, duration, emit, rows
+from nearfar.cli.arguments import add_device, add_graph, at_least_one, read_graph
+from nearfar.cli.console import duration, emit, rows
+from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 from nearfar.system.devices import runtime
+from nearfar.system.progress import Progress
 
 if TYPE_CHECKING:
     from nearfar.choose.machine import Machine
@@ -37,38 +39,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from nearfar.cuda.tune import tunable, usual
 
     add_graph(parser, optional=True)
-    parser.add_argument(
-        "--device",
-        type=device_name,
-        choices=["auto", "cpu", "cuda"],
-        default="auto",
-        help="without a graph: device to measure (default: auto, every device of this machine)",
-    )
-    parser.add_argument(
-        "--show", action="store_true", help="print this machine's measurements, measure nothing"
-    )
-    parser.add_argument(
-        "--reset", action="store_true", help="delete the measurements of this and other machines"
-    )
-    parser.add_argument(
-        "--method",
-        action="append",
-        metavar="NAME",
-        help=f"method to tune, repeatable (default: {', '.join(usual())}); one of "
-        f"{', '.join(tunable())}",
-    )
-    parser.add_argument(
-        "--rounds", type=at_least_one, default=5, metavar="N", help="samples per shape"
-    )
-    parser.add_argument(
-        "--no-store", dest="store", action="store_false", help="measure without storing the results"
-    )
+    text = "without a graph: device to measure (default: auto, every device of this machine)"
+    add_device(parser, text, "auto", "cpu", "cuda")
+    flag(parser, "--show", "print this machine's measurements, measure nothing")
+    flag(parser, "--reset", "delete the measurements of this and other machines")
+    text = f"method to tune, repeatable (default: {', '.join(usual())}); one of "
+    flag(parser, "--method NAME", text + ", ".join(tunable()), action="append")
+    flag(parser, "--rounds N", "samples per shape", at_least_one, default=5)
+    text = "measure without storing the results"
+    flag(parser, "--no-store", text, action="store_false", dest="store")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Measure the machine; or read a graph, tune each method and report."""
     if args.graph is None:
-        return _machine(args)
+        _machine(args)
+        return
     if args.show or args.reset:
         raise OptionError("--show and --reset concern this machine: leave out the graph")
     from nearfar.cuda.tune import tune, usual
@@ -85,10 +71,9 @@ def run(args: argparse.Namespace) -> int:
     for result in results:
         lines += [*_lines(result), ""]
     emit(args, [_facts(result) for result in results], lines[:-1])
-    return Exit.OK
 
 
-def _machine(args: argparse.Namespace) -> int:
+def _machine(args: argparse.Namespace) -> None:
     """Show, delete or measure the speeds that the automatic choice uses."""
     from nearfar.choose import machine as choose_machine
     from nearfar.choose.calibrate import calibrate
@@ -100,7 +85,7 @@ def _machine(args: argparse.Namespace) -> int:
         had = choose_machine.reset()
         said = f"deleted: {path}" if had else f"no measurements are stored in {path}"
         emit(args, {"reset": had, "path": str(path)}, [said])
-        return Exit.OK
+        return
     here = runtime.available()
     devices = [args.device] if args.device != "auto" else ["cpu", *["cuda"] * (here is True)]
     if "cuda" in devices:
@@ -117,7 +102,6 @@ def _machine(args: argparse.Namespace) -> int:
     kept = args.store or args.show
     lines = [*lines, f"stored in {path}"] if kept else lines[:-1]
     emit(args, {"path": str(path) if kept else None, "machines": facts}, lines)
-    return Exit.OK
 
 
 def _speeds(name: str, known: Machine) -> list[tuple[str, object]]:

@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from nearfar.cli.arguments import at_least_one, at_least_zero
-from nearfar.cli.console import Exit, Progress, emit, note
+from nearfar.cli.console import emit, note
 from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.parser import flag
 from nearfar.cli.queries.measure import demand_of
 from nearfar.formats import read_flows, read_traffic
+from nearfar.system.progress import Progress
 
 NAME = "assign"
 HELP = "user equilibrium of traffic on a TNTP network"
@@ -35,45 +37,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DEMAND",
         help="TNTP trip table, or a table with columns source, target and demand, .csv or .parquet",
     )
-    parser.add_argument(
-        "--gap", type=at_least_zero, default=1e-5, metavar="X", help="relative gap to stop at"
-    )
-    add_flags(
-        parser,
-        assign,
-        ["iterations"],
-        help={"iterations": "maximum number of iterations (default: 1000)"},
-    )
-    parser.add_argument(
-        "--length-factor",
-        type=at_least_zero,
-        default=0.0,
-        metavar="X",
-        help="weight of the length, in time per unit of length",
-    )
-    parser.add_argument(
-        "--toll-factor",
-        type=at_least_zero,
-        default=0.0,
-        metavar="X",
-        help="weight of the toll, in time per unit of toll",
-    )
-    parser.add_argument("--start", metavar="FILE", help="TNTP flow file to start from")
-    parser.add_argument(
-        "--history",
-        action="store_true",
-        help="print the gap of every iteration instead of the flows",
-    )
+    flag(parser, "--gap X", "relative gap to stop at", at_least_zero, default=1e-5)
+    text = "maximum number of iterations (default: 1000)"
+    add_flags(parser, assign, ["iterations"], help={"iterations": text})
+    text = "weight of the length, in time per unit of length"
+    flag(parser, "--length-factor X", text, at_least_zero, default=0.0)
+    text = "weight of the toll, in time per unit of toll"
+    flag(parser, "--toll-factor X", text, at_least_zero, default=0.0)
+    flag(parser, "--start FILE", "TNTP flow file to start from")
+    flag(parser, "--history", "print the gap of every iteration instead of the flows")
     add_flags(parser, assign, ["device", "threads"])
-    parser.add_argument(
-        "--top",
-        type=at_least_one,
-        metavar="N",
-        help="print only the N largest flows, largest first",
-    )
+    flag(parser, "--top N", "print only the N largest flows, largest first", at_least_one)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read the files, assign the traffic and print the flows."""
     from nearfar.measures import assign
 
@@ -118,4 +95,3 @@ def run(args: argparse.Namespace) -> int:
         "times": times,
     }
     emit(args, data, lines)
-    return Exit.OK

@@ -12,11 +12,13 @@ import argparse
 import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_with_turns
-from nearfar.cli.console import Exit, Progress, emit
+from nearfar.cli.console import emit
 from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.parser import flag
 from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
 from nearfar.cli.queries.table import write_csv
 from nearfar.errors import OptionError
+from nearfar.system.progress import Progress
 
 NAME = "catchment"
 CALLS = ("nearfar.accessibility",)
@@ -39,12 +41,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "limit": "targets beyond this distance do not count",
     }
     add_flags(parser, accessibility, [*texts, "decay"], help=texts)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the scores; .csv")
+    flag(parser, "-o --output FILE", "write the scores; .csv")
     add_snapping(parser, accessibility)
     add_flags(parser, accessibility, ["method", "device", "threads"])
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compute and print the scores."""
     if args.output is not None and not args.output.lower().endswith(".csv"):
         raise OptionError(f"output {args.output!r}: end it in .csv")
@@ -63,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
         write_csv(args.output, ["origin", "accessibility"], lines)
         text = f"{len(names):,} scores in {args.output}"
         emit(args, {"output": args.output, "origins": len(names)}, [text], summary=True)
-        return Exit.OK
+        return
     facts = {"origins": names, "accessibility": scores}
     emit(args, facts, (f"{name}\t{score}" for name, score in zip(names, scores, strict=True)))
-    return Exit.OK

@@ -16,16 +16,17 @@ from typing import Any
 
 import numpy as np
 
-import nearfar
 from nearfar.cli.arguments import add_graph, read_graph, vertex_list
-from nearfar.cli.console import Exit, Progress, emit
-from nearfar.cli.explanation import WHY_NOT, show
+from nearfar.cli.console import emit
+from nearfar.cli.explanation import add_explain, check_explain, show_explanation
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
+from nearfar.cli.parser import flag
 from nearfar.cli.tables import FileTable, vertices_of
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.system.output import replacing
+from nearfar.system.progress import Progress
 
 NAME = "distances"
 HELP = "distances from many sources, all pairs, reductions"
@@ -54,31 +55,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     rows = parser.add_argument_group("rows and columns")
     texts = {"sources": "rows (default: every vertex)", "targets": "columns (default: every one)"}
     add_flags(rows, distances, texts, help=texts)
-    rows.add_argument(
-        "--pair", nargs=2, action="append", metavar="VERTEX", help="source and target; repeatable"
-    )
-    rows.add_argument(
-        "--pairs", metavar="FILE", help="table with columns source and target, .csv or .parquet"
-    )
+    flag(rows, "--pair VERTEX", "source and target; repeatable", nargs=2, action="append")
+    flag(rows, "--pairs FILE", "table with columns source and target, .csv or .parquet")
     add_flags(rows, distances, ["limit"])
-    rows.add_argument(
-        "--reduce",
-        metavar="KIND",
-        help="count, sum, mean, max, summary, harmonic, nearest:K or histogram:E0,E1,...",
-    )
-    parser.add_argument(
-        *("-o", "--output"), dest="out", metavar="FILE", help=".npy, .zarr or .parquet, resumable"
-    )
+    text = "count, sum, mean, max, summary, harmonic, nearest:K or histogram:E0,E1,..."
+    flag(rows, "--reduce KIND", text)
+    flag(parser, "-o --output FILE", ".npy, .zarr or .parquet, resumable", dest="out")
     parser.add_argument("--out", dest="out", help=argparse.SUPPRESS)  # name in version 0.1
-    parser.add_argument(
-        "--predecessors-output",
-        metavar="FILE",
-        help="also write predecessors, as indices, -1 for none; .npy. "
-        "Both matrices are held in memory, and -o must end in .npy",
+    flag(
+        parser,
+        "--predecessors-output FILE",
+        "also write predecessors, as indices, -1 for none; .npy. Both matrices are held in "
+        "memory, and -o must end in .npy",
     )
-    parser.add_argument(
-        "--explain", action="store_true", help="print the ranking of methods instead of solving"
-    )
+    add_explain(parser)
     add_solver(parser, distances)
     memory = (
         "memory limit of the run, without the graph's own file, such as 500M or 4G "
@@ -86,11 +76,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_flags(parser, distances, ["memory"], help={"memory": memory})
     add_flags(parser, distances, ["devices"])
-    parser.add_argument(
-        "--cluster",
-        metavar="ADDRESS",
-        help="solve on the workers of a Dask cluster, such as tcp://10.0.0.1:8786; -o is .zarr",
-    )
+    text = "solve on the workers of a Dask cluster, such as tcp://10.0.0.1:8786; -o is .zarr"
+    flag(parser, "--cluster ADDRESS", text)
 
 
 def _with_predecessors(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) -> Any:
@@ -200,7 +187,7 @@ def _on_cluster(args: argparse.Namespace, graph: Graph, call: dict[str, Any]) ->
     return distances(args.cluster, file, **call)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Solve, and print or write the distances."""
     from nearfar import scale
     from nearfar.solve.many import distances
@@ -210,8 +197,7 @@ def run(args: argparse.Namespace) -> int:
         flag = "pair" if args.pairs is None else "pairs"
         refuse_others(args, (flag, *_WITH_PAIRS), f"--{flag} cannot be combined with {{flag}}")
     if args.explain:
-        asked = inspect.signature(nearfar.explain).parameters
-        refuse_others(args, {"explain", "sources", *asked}, WHY_NOT)
+        check_explain(args, "sources")
     if args.cluster is not None:
         asked = inspect.signature(scale.distances).parameters
         refuse_others(
@@ -220,9 +206,8 @@ def run(args: argparse.Namespace) -> int:
     _check_files(args)
     graph, _ = read_graph(args)
     if args.explain:
-        call = call_of(args, graph, nearfar.explain)
-        sources = vertex_list(args, graph, args.sources, "source")
-        return show(args, nearfar.explain(graph, sources, **call))
+        show_explanation(args, graph, vertex_list(args, graph, args.sources, "source"))
+        return
     call = call_of(args, graph, scale.distances if args.cluster is not None else distances)
     if with_pairs:
         pairs = _pairs(args, graph)
@@ -230,7 +215,7 @@ def run(args: argparse.Namespace) -> int:
         (values,) = plain_values(found, graph)
         lines = [f"{s}\t{t}\t{d}" for (s, t), d in zip(pairs, values, strict=True)]
         emit(args, {"pairs": [list(p) for p in pairs], "distances": values}, lines)
-        return Exit.OK
+        return
     sources, targets = call["sources"], call["targets"]
     _check_amount(args, graph, targets)
     stats: dict[str, Any] = {}
@@ -251,7 +236,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         facts = {"output": args.out, "rows": count, "seconds": stats["seconds"]}
         emit(args, facts, [f"{count:,} rows in {args.out}"], summary=True)
-        return Exit.OK
+        return
     names = [graph.name_of(v) for v in range(count)] if sources is None else sources
     values = plain_values(found, graph)
     lines = []
@@ -263,4 +248,3 @@ def run(args: argparse.Namespace) -> int:
     if targets is not None and not args.reduce:
         facts["targets"] = targets
     emit(args, facts, lines)
-    return Exit.OK

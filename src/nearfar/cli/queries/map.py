@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, number, read_graph, vertex_list
-from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.console import duration, emit, rows
 from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
+from nearfar.cli.parser import flag
 from nearfar.cli.places import one_place, remarks
 from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
@@ -46,33 +47,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_graph(parser)
     add_flags(parser, sssp, ["source", "limit"])
-    parser.add_argument(
-        "-o", "--output", metavar="IMAGE", required=True, help=f"{', '.join(_SUFFIXES)}"
-    )
-    parser.add_argument("--title", default="", help="heading of the map")
-    parser.add_argument(
-        "--breaks",
-        type=number,
-        nargs="+",
-        metavar="D",
-        help="limits of the areas in .geojson and .gpkg files, in units of the weights",
-    )
-    parser.add_argument(
-        "--polygons",
-        action="store_true",
-        help="write areas instead of the lines in them; needs shapely",
-    )
-    parser.add_argument(
-        "--more",
-        metavar="VERTEX",
-        nargs="+",
-        help="further sources, for .geojson and .gpkg; if all sources are LAT,LON, each starts at "
-        "its place on the street",
+    flag(parser, "-o --output IMAGE", ", ".join(_SUFFIXES), required=True)
+    flag(parser, "--title TITLE", "heading of the map", default="")
+    text = "limits of the areas in .geojson and .gpkg files, in units of the weights"
+    flag(parser, "--breaks D...", text, number)
+    flag(parser, "--polygons", "write areas instead of the lines in them; needs shapely")
+    flag(
+        parser,
+        "--more VERTEX...",
+        "further sources, for .geojson and .gpkg; if all sources are LAT,LON, each starts at its "
+        "place on the street",
     )
     add_solver(parser, sssp)
 
 
-def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
+def _write_reach(args: argparse.Namespace, graph: Graph) -> None:
     """Write the reach of each of many sources, by one search within the largest break for each."""
     from nearfar.answer import write_geography
     from nearfar.solve.places.given import is_place
@@ -111,7 +100,6 @@ def _write_reach(args: argparse.Namespace, graph: Graph) -> int:
     if facts["attribution"]:
         lines.append(("data", facts["attribution"]))
     emit(args, facts, rows(lines), summary=True)
-    return Exit.OK
 
 
 def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
@@ -130,7 +118,7 @@ def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
         draw_isochrones(paths, temporary, title=args.title, scale=scale, unit=unit)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Solve, prove and draw."""
     if not args.output.lower().endswith(_SUFFIXES):
         raise OptionError(f"output {args.output!r}: use one of {', '.join(_SUFFIXES)}")
@@ -143,7 +131,8 @@ def run(args: argparse.Namespace) -> int:
     check_folder(args.output)
     graph, _ = read_graph(args)
     if args.more is not None:
-        return _write_reach(args, graph)
+        _write_reach(args, graph)
+        return
     call = call_of(args, graph, nearfar.sssp)
     paths = nearfar.sssp(graph, **call)
     nearfar.verify(graph, paths)
@@ -166,4 +155,3 @@ def run(args: argparse.Namespace) -> int:
     if facts["attribution"]:
         lines.append(("data", facts["attribution"]))
     emit(args, facts, rows(lines), summary=True)
-    return Exit.OK

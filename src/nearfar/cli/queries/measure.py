@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 import nearfar
 from nearfar.cli.arguments import add_graph, at_least_one, number, read_graph, vertex_list
-from nearfar.cli.console import Exit, Progress, add_output, emit, epilog, note
+from nearfar.cli.console import add_output, emit, epilog, note
 from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.parser import flag
 from nearfar.cli.tables import read_numbers, read_table, unreached_as_inf, vertices_of
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.system.progress import Progress
 
 NAME = "measure"
 HELP = "centralities, path counts, edge loads, skims"
@@ -203,58 +205,40 @@ KINDS: dict[str, Kind] = {
 # ---- input ---------------------------------------------------------------------------------------
 
 #: Flags without a parameter: files, and options of printing.
-_OWN: dict[str, tuple[str, dict[str, Any]]] = {
-    "top": (
-        "--top",
-        {"type": at_least_one, "metavar": "N", "help": "print only the N largest, largest first"},
-    ),
+_OWN: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "top": ("--top N", "print only the N largest, largest first", {"type": at_least_one}),
     "most": (
-        "--most",
-        {"type": at_least_one, "default": 100, "metavar": "N"}
-        | {"help": "paths to print (default: 100)"},
+        *("--most N", "paths to print (default: 100)"),
+        {"type": at_least_one, "default": 100},
     ),
-    "log2": ("--log2", {"action": "store_true", "help": "print base-2 logarithms, of any size"}),
+    "log2": ("--log2", "print base-2 logarithms, of any size", {}),
     "values": (
-        "--values",
-        {"required": True, "metavar": "FILE"}
-        | {"help": "table with a column vertex and columns of numbers, .csv or .parquet"},
+        *("--values FILE", "table with a column vertex and columns of numbers, .csv or .parquet"),
+        {"required": True},
     ),
-    "column": (
-        "--column",
-        {"nargs": "+", "default": ["value"], "metavar": "NAME", "help": "columns (default: value)"},
-    ),
-    "limit": (
-        "--limit",
-        {"type": number, "required": True, "metavar": "D", "help": "greatest distance"},
-    ),
+    "column": ("--column NAME...", "columns (default: value)", {"default": ["value"]}),
+    "limit": ("--limit D", "greatest distance", {"type": number, "required": True}),
     "aggregate": (
-        "--aggregate",
-        {"nargs": "+", "default": ["sum"], "metavar": "KIND"}
-        | {"help": "sum, mean, count, min or max (default: sum)"},
+        *("--aggregate KIND...", "sum, mean, count, min or max (default: sum)"),
+        {"default": ["sum"]},
     ),
-    "out": (
-        "--out",
-        {"metavar": "FILE"}
-        | {"help": "write .npy, .zarr or .parquet; resumes an unfinished file"},
-    ),
+    "out": ("--out FILE", "write .npy, .zarr or .parquet; resumes an unfinished file", {}),
     "closed": (
-        "--closed",
-        {"nargs": "+", "metavar": "VERTEX"}
-        | {"help": "vertices that no path passes through; zones: those that a TNTP file closes"},
+        "--closed VERTEX...",
+        "vertices that no path passes through; zones: those that a TNTP file closes",
+        {},
     ),
     "demand": (
-        "--demand",
-        {"required": True, "metavar": "FILE"}
-        | {"help": "table with columns source, target and demand, .csv or .parquet; or a TNTP trip "
-           "table"},
+        "--demand FILE",
+        "table with columns source, target and demand, .csv or .parquet; or a TNTP trip table",
+        {"required": True},
     ),
     "quantities": (
-        "--quantity",
-        {"dest": "quantities", "action": "append", "default": [], "metavar": "FILE"}
-        | {"help": "one number per edge in the graph's order: .npy, or text with one per line; "
-           "repeatable"},
+        "--quantity FILE",
+        "one number per edge in the graph's order: .npy, or text with one per line; repeatable",
+        {"dest": "quantities", "action": "append", "default": []},
     ),
-}  # fmt: skip
+}
 _HELP = {
     "edges": "measure edges instead of vertices",
     "normalized": "do not divide by the number of pairs",
@@ -301,12 +285,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
             help={**_HELP, **_ENDS} if name == "skims" else _HELP,
         )
         for own in kind.own:
-            flag, more = _OWN[own]
-            child.add_argument(flag, **more)
+            spelling, text, more = _OWN[own]
+            flag(child, spelling, text, **more)
         add_output(child, nested=True)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Read, measure and print."""
     graph, _ = read_graph(args)
     name = args.measure.replace("-", "_")
@@ -323,7 +307,6 @@ def run(args: argparse.Namespace) -> int:
         follows = "progress" in inspect.signature(function).parameters
         found = function(searched, **call, **({"progress": progress} if follows else {}))
     KINDS[name].show(args, graph, found, call)
-    return Exit.OK
 
 
 def _values_of(args: argparse.Namespace, graph: Graph) -> Any:

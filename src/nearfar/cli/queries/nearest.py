@@ -14,8 +14,9 @@ import numpy as np
 
 import nearfar
 from nearfar.cli.arguments import add_graph, at_least_one, read_graph, vertex_list
-from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.console import duration, emit, note
 from nearfar.cli.flags import add_flags, add_solver, call_of
+from nearfar.cli.parser import flag
 from nearfar.cli.queries.distances import plain_values
 
 NAME = "nearest"
@@ -32,25 +33,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from nearfar.solve.nearest import nearest
 
     add_graph(parser)
-    add_flags(
-        parser,
-        nearest,
-        ["sources"],
-        help={"sources": "the places, from which distances are measured"},
-    )
-    parser.add_argument(
-        "-k",
-        type=at_least_one,
-        default=1,
-        metavar="K",
-        help="number of places per vertex (default: 1)",
-    )
-    parser.add_argument("--vertex", nargs="+", metavar="VERTEX", help="print only these vertices")
+    text = "the places, from which distances are measured"
+    add_flags(parser, nearest, ["sources"], help={"sources": text})
+    flag(parser, "-k K", "number of places per vertex (default: 1)", at_least_one, default=1)
+    flag(parser, "--vertex VERTEX...", "print only these vertices")
     add_flags(parser, nearest, ["limit"])
     add_solver(parser, nearest)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Find the places and print them."""
     graph, _ = read_graph(args)
     call = call_of(args, graph, nearfar.nearest)
@@ -75,4 +66,3 @@ def run(args: argparse.Namespace) -> int:
     }
     emit(args, facts, lines)
     note(args, f"{len(names):,} vertices, {stats['reason']}, {duration(seconds)}")
-    return Exit.OK

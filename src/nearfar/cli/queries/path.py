@@ -15,8 +15,10 @@ import numpy as np
 import nearfar
 from nearfar.cli.answers import check_geography
 from nearfar.cli.arguments import add_graph, load_methods, read_with_turns
-from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.console import duration, emit, note
 from nearfar.cli.flags import add_flags, add_solver, call_of
+from nearfar.cli.parser import flag
+from nearfar.cli.places import add_turns
 from nearfar.cli.queries.sssp import distance_text
 
 if TYPE_CHECKING:
@@ -38,21 +40,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_graph(parser)
     add_flags(parser, shortest_path, ["source", "target", "limit"])
-    parser.add_argument(
-        "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
-    )
-    parser.add_argument(
-        "--turns",
-        action="store_true",
-        help="obey the turn restrictions of an OpenStreetMap file or of a .nfp file",
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="also write the route; .geojson or .gpkg"
-    )
+    flag(parser, "--prove", "prove the answer (exit 6 if it fails)")
+    add_turns(parser)
+    flag(parser, "-o --output FILE", "also write the route; .geojson or .gpkg")
     add_solver(parser, sssp)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Find the path and print it."""
     from nearfar.answer.geography import route_lines, write_geography
     from nearfar.prepared.prepared import Prepared
@@ -110,7 +104,6 @@ def run(args: argparse.Namespace) -> int:
         f"length {distance_text(distances[-1], unit)} over {hops:,} edges, "
         f"{engine}, {duration(seconds)}{proof}",
     )
-    return Exit.OK
 
 
 def _along(paths: Paths, target: Any) -> list[Any]:

@@ -10,8 +10,9 @@ import argparse
 import time
 
 from nearfar.cli.arguments import add_graph, at_least_one, read_graph
-from nearfar.cli.console import Exit, duration, emit, note
+from nearfar.cli.console import duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.parser import flag
 from nearfar.cli.queries.sssp import distance_text
 from nearfar.errors import not_reached
 
@@ -30,12 +31,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_graph(parser)
     add_flags(parser, k_shortest_paths, ["source", "target"])
-    parser.add_argument(
-        "-k", type=at_least_one, default=3, metavar="K", help="maximum number of paths (default: 3)"
-    )
+    flag(parser, "-k K", "maximum number of paths (default: 3)", at_least_one, default=3)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Find the paths and print them."""
     from nearfar.solve.k_shortest import k_shortest_paths
 
@@ -62,4 +61,3 @@ def run(args: argparse.Namespace) -> int:
     count = f"{len(found)} path{'s' * (len(found) > 1)}"
     all_of_them = "" if len(found) == args.k else f": there are only {len(found)}"
     note(args, f"{count}, {shortest} to {longest}, {duration(seconds)}{all_of_them}")
-    return Exit.OK

@@ -18,7 +18,8 @@ import numpy as np
 
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import at_least_one, byte_count, number
-from nearfar.cli.console import Exit, duration, emit, note, rows
+from nearfar.cli.console import duration, emit, note, rows
+from nearfar.cli.parser import flag
 from nearfar.errors import GraphFormatError, OptionError, quoted
 from nearfar.system.output import replacing
 from nearfar.system.progress import Progress
@@ -38,59 +39,32 @@ nearfar raster - --elevation dem.tif --from 10,10 --limit 3600 -o an-hour.tif"""
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     parser.add_argument("cost", metavar="COST", help=".tif, .npy or .map; - for 1 everywhere")
-    parser.add_argument(
-        "--from", dest="sources", nargs="+", metavar="CELL", required=True, help="sources"
+    flag(parser, "--from CELL...", "sources", dest="sources", required=True)
+    flag(parser, "--to CELL...", "targets of --paths and --plot")
+    flag(parser, "-o --output FILE", "the surface, as .tif or .npy")
+    flag(parser, "--allocation FILE", "nearest source of each cell, numbered from 0; .tif, .npy")
+    flag(parser, "--paths FILE", "routes as GeoJSON; needs --to")
+    flag(parser, "--plot IMAGE", "picture of the surface; .png, .svg or .pdf")
+    flag(parser, "--title TITLE", "heading of the picture", default="")
+    flag(parser, "--elevation FILE", "elevation model, which makes slopes cost more")
+    flag(parser, "--connectivity N", "4, 8, 16; 6, 18, 26 in a volume", at_least_one)
+    text = "cost of a step per length"
+    flag(parser, "--step", text, choices=("mean", "enter"), default="mean")
+    flag(parser, "--cell-size L...", "length of a cell, along each axis", number)
+    flag(parser, "--no-data X", "cost that marks barriers", number)
+    text = "treatment of negative costs (default: error)"
+    flag(parser, "--negative", text, choices=("error", "barrier"), default="error")
+    flag(parser, "--limit D", "leave cells of greater cost unreached", number)
+    text = "device to run on (default: auto, the CPU)"
+    flag(parser, "--device", text, choices=("auto", "cpu", "cuda"), default="auto")
+    flag(
+        parser,
+        "--memory BYTES",
+        "memory of a GPU for the search, such as 4G (default: all that is free); a raster that "
+        "needs more is solved by parts",
+        byte_count,
     )
-    parser.add_argument("--to", nargs="+", metavar="CELL", help="targets of --paths and --plot")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the surface, as .tif or .npy")
-    parser.add_argument(
-        "--allocation",
-        metavar="FILE",
-        help="nearest source of each cell, numbered from 0; .tif, .npy",
-    )
-    parser.add_argument("--paths", metavar="FILE", help="routes as GeoJSON; needs --to")
-    parser.add_argument(
-        "--plot", metavar="IMAGE", help="picture of the surface; .png, .svg or .pdf"
-    )
-    parser.add_argument("--title", default="", help="heading of the picture")
-    parser.add_argument(
-        "--elevation", metavar="FILE", help="elevation model, which makes slopes cost more"
-    )
-    parser.add_argument(
-        "--connectivity", type=at_least_one, metavar="N", help="4, 8, 16; 6, 18, 26 in a volume"
-    )
-    parser.add_argument(
-        "--step", choices=("mean", "enter"), default="mean", help="cost of a step per length"
-    )
-    parser.add_argument(
-        "--cell-size", type=number, nargs="+", metavar="L", help="length of a cell, along each axis"
-    )
-    parser.add_argument("--no-data", type=number, metavar="X", help="cost that marks barriers")
-    parser.add_argument(
-        "--negative",
-        choices=("error", "barrier"),
-        default="error",
-        help="treatment of negative costs (default: error)",
-    )
-    parser.add_argument(
-        "--limit", type=number, metavar="D", help="leave cells of greater cost unreached"
-    )
-    parser.add_argument(
-        "--device",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="device to run on (default: auto, the CPU)",
-    )
-    parser.add_argument(
-        "--memory",
-        type=byte_count,
-        metavar="BYTES",
-        help="memory of a GPU for the search, such as 4G (default: all that is free); a raster "
-        "that needs more is solved by parts",
-    )
-    parser.add_argument(
-        "--threads", type=at_least_one, metavar="N", help="CPU workers (default: all cores)"
-    )
+    flag(parser, "--threads N", "CPU workers (default: all cores)", at_least_one)
 
 
 _SURFACES = (".tif", ".tiff", ".npy")
@@ -103,17 +77,17 @@ _ENDINGS = {
 }
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Solve, prove, write and draw."""
     from nearfar.raster import cost_distance, draw_surface, write_raster
 
     if args.paths and not args.to:
         raise OptionError("--paths needs --to")
-    for flag, endings in _ENDINGS.items():
-        if file := getattr(args, flag):
+    for name, endings in _ENDINGS.items():
+        if file := getattr(args, name):
             check_folder(file)
             if not file.lower().endswith(endings):
-                raise OptionError(f"--{flag} is {quoted(file)}: end it in {', '.join(endings)}")
+                raise OptionError(f"--{name} is {quoted(file)}: end it in {', '.join(endings)}")
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -166,7 +140,6 @@ def run(args: argparse.Namespace) -> int:
     if files:
         lines.append(("wrote", ", ".join(files)))
     emit(args, facts, rows(lines), summary=True)
-    return Exit.OK
 
 
 def _read(args: argparse.Namespace) -> Raster:

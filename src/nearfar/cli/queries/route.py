@@ -12,8 +12,9 @@ import argparse
 import nearfar
 from nearfar.cli.answers import check_geography
 from nearfar.cli.arguments import add_graph, load_methods, read_with_turns
-from nearfar.cli.console import Exit, emit
+from nearfar.cli.console import emit
 from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.parser import flag
 from nearfar.cli.places import add_snapping, one_place, remarks
 from nearfar.cli.queries.sssp import distance_text
 from nearfar.errors import OptionError
@@ -42,11 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     }
     add_flags(parser, routes, texts, flags={"k": "-k"}, help=texts)
     parser.set_defaults(k=1)
-    parser.add_argument("-o", "--output", metavar="FILE", help="also write them; .geojson or .gpkg")
+    flag(parser, "-o --output FILE", "also write them; .geojson or .gpkg")
     add_snapping(parser, routes)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Find the routes and print them."""
     from nearfar.answer.geography import write_geography
     from nearfar.prepared.turns import PreparedTurns
@@ -83,4 +84,3 @@ def run(args: argparse.Namespace) -> int:
     ]
     lines = [f"{distance_text(one.length, unit)}\t{len(one.edges):,} edges" for one in found]
     emit(args, facts, lines)
-    return Exit.OK

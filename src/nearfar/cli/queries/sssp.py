@@ -7,7 +7,6 @@ Without -o the command prints a summary. With -o it also writes a table with one
 from __future__ import annotations
 
 import argparse
-import inspect
 import sys
 import time
 from pathlib import Path
@@ -16,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import nearfar
 from nearfar.cli import answers
 from nearfar.cli.arguments import add_graph, load_methods, read_graph
-from nearfar.cli.console import Exit, Progress, duration, emit, rows
-from nearfar.cli.explanation import WHY_NOT, show
-from nearfar.cli.flags import add_flags, add_solver, call_of, refuse_others
+from nearfar.cli.console import duration, emit, rows
+from nearfar.cli.explanation import add_explain, check_explain, show_explanation
+from nearfar.cli.flags import add_flags, add_solver, call_of
+from nearfar.cli.parser import flag
 from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
+from nearfar.system.progress import Progress
 
 if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
@@ -45,60 +46,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from nearfar.solve.one import sssp
 
     add_graph(parser)
-    add_flags(
-        parser,
-        sssp,
-        ["source", "limit", "targets", "predecessors"],
-        help={
-            "targets": "stop once these vertices have their distance",
-            "predecessors": "find predecessors too",
-        },
-    )
+    texts = {"targets": "stop once these vertices have their distance"}
+    texts["predecessors"] = "find predecessors too"
+    add_flags(parser, sssp, ["source", "limit", *texts], help=texts)
     # name in version 0.1
     parser.add_argument("--targets", nargs="+", dest="targets", help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--prove", action="store_true", help="prove the answer (exit 6 if it fails)"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the distance table")
-    parser.add_argument(
-        "--stats",
-        dest="counters",
-        choices=["basic", "full"],
-        help="print the run's counters; 'full' adds one entry per iteration if supported",
-    )
-    parser.add_argument(
-        "--profile",
-        metavar="FILE",
-        help="record the run iteration by iteration as JSON, for `nearfar plot`",
-    )
-    parser.add_argument(
-        "--kernels",
-        action="store_true",
-        help="solve once more and print the device time of each kernel; GPU methods",
-    )
-    parser.add_argument(
-        "--explain", action="store_true", help="print the ranking of methods instead of solving"
-    )
+    flag(parser, "--prove", "prove the answer (exit 6 if it fails)")
+    flag(parser, "-o --output FILE", "write the distance table")
+    text = "print the run's counters; 'full' adds one entry per iteration if supported"
+    flag(parser, "--stats", text, dest="counters", choices=["basic", "full"])
+    text = "record the run iteration by iteration as JSON, for `nearfar plot`"
+    flag(parser, "--profile FILE", text)
+    text = "solve once more and print the device time of each kernel; GPU methods"
+    flag(parser, "--kernels", text)
+    add_explain(parser)
     add_solver(parser, sssp)
-    parser.add_argument(
-        "--devices",
-        metavar="LIST",
-        help="CUDA devices that share the graph, by a method that takes several: all, or their "
+    flag(
+        parser,
+        "--devices LIST",
+        "CUDA devices that share the graph, by a method that takes several: all, or their "
         "numbers, such as 0,1",
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Solve, prove, save and summarise."""
     answers.check_output(args.output)
     if args.profile is not None:
         answers.check_folder(args.profile)
-    asked = inspect.signature(nearfar.explain).parameters
     if args.explain:
-        refuse_others(args, {"explain", *asked}, WHY_NOT)
+        check_explain(args)
     graph, read_seconds = read_graph(args)
     if args.explain:
-        return show(args, nearfar.explain(graph, **call_of(args, graph, nearfar.explain)))
+        show_explanation(args, graph)
+        return
     call = call_of(args, graph, nearfar.sssp)
     targets = call["targets"]
     if args.json and args.output == "-":
@@ -133,12 +114,11 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "-":
         if not args.quiet:
             print("\n".join(report(facts)), file=sys.stderr)
-        return Exit.OK
+        return
     if args.quiet and targets is not None:  # these lines are the data
         emit(args, facts, [f"{target}\t{d}" for target, d in facts["targets"].items()])
     else:
         emit(args, facts, report(facts), summary=True)
-    return Exit.OK
 
 
 def kernels(graph: Graph, engine: str, call: dict[str, Any]) -> dict[str, Any]:

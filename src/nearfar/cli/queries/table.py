@@ -18,12 +18,14 @@ import numpy as np
 import nearfar
 from nearfar.cli.answers import check_folder
 from nearfar.cli.arguments import add_graph, read_with_turns
-from nearfar.cli.console import Exit, Progress, duration, emit, note
+from nearfar.cli.console import duration, emit, note
 from nearfar.cli.flags import add_flags, call_of
+from nearfar.cli.parser import flag
 from nearfar.cli.places import add_snapping, add_tables, read_places, remarks
 from nearfar.cli.queries.distances import kept_text
 from nearfar.errors import OptionError
 from nearfar.system.output import replacing
+from nearfar.system.progress import Progress
 
 NAME = "table"
 CALLS = ("nearfar.table", "nearfar.nearest_places")
@@ -43,17 +45,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     texts = {"k": "only the K nearest", "limit": "leave out pairs beyond this distance"}
     add_flags(parser, nearest_places, texts, flags={"k": "--nearest"}, help=texts)
     parser.set_defaults(k=None)
-    parser.add_argument(
-        *("-o", "--output"),
-        dest="out",
-        metavar="FILE",
-        help=".csv, .npy, .zarr or .parquet; all but .csv resume",
-    )
+    text = ".csv, .npy, .zarr or .parquet; all but .csv resume"
+    flag(parser, "-o --output FILE", text, dest="out")
     add_snapping(parser, table)
     add_flags(parser.add_argument_group("method"), table, ["method", "device", "threads"])
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Compute the table."""
     to_csv = args.out is not None and args.out.lower().endswith(".csv")
     nearest = args.k is not None
@@ -98,21 +96,20 @@ def run(args: argparse.Namespace) -> int:
             write_csv(args.out, heads, lines)
         facts = {"output": args.out, "origins": len(origins.labels)}
         emit(args, facts, [f"{size} places in {args.out}"], summary=True)
-        return Exit.OK
+        return
     if nearest:
         records = [dict(zip(heads, line, strict=True)) for line in lines]
         emit(args, records, ["\t".join(map(str, line)) for line in lines])
-        return Exit.OK
+        return
     named = destinations.labels.tolist()
-    facts = {"origins": origins.labels, "destinations": named, "distances": found}
-    facts["distances"] = [[_cell(value, None) for value in row[1:]] for row in lines]
+    shown = [[_cell(value, None) for value in row[1:]] for row in lines]
+    facts = {"origins": origins.labels, "destinations": named, "distances": shown}
     emit(
         args,
         facts,
         (f"{row[0]}\t{name}\t{value}" for row in lines
          for name, value in zip(named, row[1:], strict=True)),
     )  # fmt: skip
-    return Exit.OK
 
 
 def _rows(labels: Any, found: Any) -> list[list[Any]]:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from nearfar.cli.arguments import add_graph, number, read_graph, read_vertex
-from nearfar.cli.console import Exit, duration, emit, rows
+from nearfar.cli.console import duration, emit, rows
+from nearfar.cli.parser import flag
 from nearfar.cli.saved_answers import SavedAnswer, load_answer
 from nearfar.errors import GraphFormatError
 from nearfar.graph.dtypes import unreached_value
@@ -34,13 +35,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "answer", metavar="ANSWER", help="table: .csv, .csv.gz, .parquet, .npz or .json"
     )
-    parser.add_argument("--source", metavar="V", help="source, if the table does not identify it")
-    parser.add_argument(
-        "--limit", type=number, metavar="D", help="the limit of the run (CSV does not carry it)"
-    )
+    flag(parser, "--source V", "source, if the table does not identify it")
+    flag(parser, "--limit D", "the limit of the run (CSV does not carry it)", number)
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> None:
     """Load, prove and report."""
     from nearfar.answer.proof import certify
 
@@ -77,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
             ]
         ),
     )
-    return Exit.OK
 
 
 def _source_of(args: argparse.Namespace, saved: SavedAnswer, graph: Graph) -> Any:

@@ -7,13 +7,11 @@ import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nearfar.errors import MissingDependencyError
+from nearfar.lab.bench.result import Result, Run
 from nearfar.system.output import replacing
-
-if TYPE_CHECKING:
-    from nearfar.lab.bench.result import Result, Run
 
 SCHEMA = "nearfar-bench-peers/1"
 

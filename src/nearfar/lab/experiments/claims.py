@@ -128,6 +128,19 @@ def claim(
     return Claim(key, where, said, here if found else "-", sum(found), len(found), over)
 
 
+def ahead(
+    key: str,
+    where: str,
+    said: str,
+    ratios: Sequence[float],
+    stated: Stated | OneOf | float | None = None,
+    here: str = "{} times",
+) -> Claim:
+    """Make a claim that the paper's side is ahead: that each ratio is above 1."""
+    shown = here.format(spread(ratios))
+    return claim(key, where, said, shown, [ratio > 1 for ratio in ratios], stated, ratios)
+
+
 #: Rule of the verdicts, for tables and pages.
 RULE = (
     "*Reproduced*: the method that the paper has ahead is ahead in at least three of four cases, "

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
 
-#: ``tiny`` is for tests: it takes seconds, and its numbers are meaningless.
-SCALES = ("tiny", "small", "paper", "beyond")
 _KEY = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -23,7 +21,8 @@ _KEY = re.compile(r"[a-z0-9][a-z0-9._-]*")
 class Settings:
     """Settings that determine the numbers of a run, written to the manifest."""
 
-    scale: str  # one of SCALES
+    # {"tiny", "small", "paper", "beyond"}; `tiny` is for tests: its numbers are meaningless
+    scale: str
     # {"cpu", "cuda"}; `cuda` measures the GPU methods and the CPU ones that the paper compares with
     # them, which need no GPU if they are separate tasks; `cpu` only the methods of the CPU
     device: str

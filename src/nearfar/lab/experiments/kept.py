@@ -1,8 +1,8 @@
 """Stored results in benchmarks/results for the pages of docs/reproduction.
 
 :class:`Kept` is a run of an experiment, as ``benchmarks/keep_experiments.py`` wrote it.
-:class:`KernelRows` and :class:`Counts` hold results of two benchmarks: times of single kernels,
-and counts that no timed method makes.
+:class:`Part` holds results of other benchmarks: times of single kernels (``kernel_times``), and
+counts that no timed method makes (``paper_counts``).
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from nearfar.lab.experiments import find
 from nearfar.lab.experiments.experiment import Done, Settings, whole
 from nearfar.lab.experiments.render import by_family, draw, markdown_table
 
-_KERNEL_TIMES = f"{checkout.RESULTS}/kernel_times.json"
-_COUNTS = f"{checkout.RESULTS}/paper_counts.json"
 Row = dict[str, Any]
 
 
@@ -254,27 +252,13 @@ def _commit(place: dict[str, Any]) -> str:
     return f"{place['date'][:10]}, commit {place['commit'][:12]}{changed}"
 
 
-def _section(
-    title: str,
-    columns: list[str],
-    rows: list[list[Any]],
-    note: str,
-    family: Callable[[list[Any]], str] | None,
-    how: str,
-) -> list[str]:
-    """Return a table with title, caption and origin."""
-    shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
-    table = {"columns": shown, "rows": rows}
-    lines = markdown_table(by_family(table, family) if family else table)
-    return [f"### {title}", "", *lines, "", note, "", how, ""]
+class Part:
+    """Part of a benchmark's results: rows and their environment; none if it was not measured."""
 
-
-class KernelRows:
-    """Times of single kernels for one paper, by graph and label, and their environment."""
-
-    def __init__(self, part: str) -> None:
-        self.part = part
-        parts = (checkout.results("kernel_times.json") or {"parts": {}})["parts"]
+    def __init__(self, benchmark: str, part: str) -> None:
+        self.file = f"{checkout.RESULTS}/{benchmark}.json"
+        self.command = f"python benchmarks/{benchmark}.py --parts {part}"
+        parts = (checkout.results(f"{benchmark}.json") or {"parts": {}})["parts"]
         self.there = part in parts
         self.rows: list[Row] = parts[part]["rows"] if self.there else []
         self.environment: dict[str, Any] = parts[part]["environment"] if self.there else {}
@@ -289,10 +273,9 @@ class KernelRows:
 
     def how(self) -> str:
         """Return one line on the origin: devices, date and file."""
-        command = f"python benchmarks/kernel_times.py --parts {self.part}"
         if not self.there:
-            return f"Not measured yet: `{command} -o {_KERNEL_TIMES}`."
-        return f"*{describe(self.environment)}; `{command}`. From `{_KERNEL_TIMES}`.*"
+            return f"Not measured yet: `{self.command} -o {self.file}`."
+        return f"*{describe(self.environment)}; `{self.command}`. From `{self.file}`.*"
 
     def table(
         self,
@@ -305,7 +288,10 @@ class KernelRows:
         """Return a table with title, caption and origin, or the command that measures it."""
         if not self.there:
             return [self.how(), ""]
-        return _section(title, columns, rows, note, family, self.how())
+        shown = [{"name": name, "unit": "", "digits": 3} for name in columns]
+        table = {"columns": shown, "rows": rows}
+        lines = markdown_table(by_family(table, family) if family else table)
+        return [f"### {title}", "", *lines, "", note, "", self.how(), ""]
 
 
 def kernel_seconds(row: Row, *names: str) -> float:
@@ -317,34 +303,3 @@ def kernel_seconds(row: Row, *names: str) -> float:
 def share(row: Row, *names: str) -> float:
     """Return the time of the named kernels in percent of the run's time."""
     return 100.0 * kernel_seconds(row, *names) / float(row["seconds"])
-
-
-class Counts:
-    """Counts of benchmarks/paper_counts.py and their environment; empty if not measured."""
-
-    def __init__(self) -> None:
-        document: dict[str, Any] = checkout.results("paper_counts.json") or {}
-        self.parts: dict[str, dict[str, Any]] = document.get("parts", {})
-
-    def rows(self, part: str) -> list[dict[str, Any]]:
-        """Return the rows of a key of ``PARTS`` of benchmarks/paper_counts.py."""
-        rows: list[dict[str, Any]] = self.parts.get(part, {}).get("rows", [])
-        return rows
-
-    def table(
-        self,
-        part: str,
-        title: str,
-        columns: list[str],
-        rows: list[list[Any]],
-        note: str,
-        family: Callable[[list[Any]], str] | None = None,
-    ) -> list[str]:
-        """Return a table with title, caption and origin, or nothing if there are no rows."""
-        if not rows:
-            return []
-        how = (
-            f"*{describe(self.parts[part]['environment'])}; "
-            f"`python benchmarks/paper_counts.py --parts {part}`. From `{_COUNTS}`.*"
-        )
-        return _section(title, columns, rows, note, family, how)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.graph.graph import Graph
-from nearfar.graph.graph import Graph as Made
+from nearfar.lab.experiments.experiment import Input
 from nearfar.solve.one import sssp
 
 if TYPE_CHECKING:
     from nearfar.lab.bench.cases import Case
-    from nearfar.lab.experiments.experiment import Input, Settings
+    from nearfar.lab.experiments.experiment import Settings
 
 
 def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
@@ -21,7 +21,19 @@ def weighted(graph: Graph, low: int, high: int, stream: str) -> Graph:
     from nearfar.generators.random import Stream
 
     weights = Stream(1, stream).integers(low, high, graph.n_edges, np.int32)
-    return Made(graph.indptr, graph.indices, weights, attributes=graph.attributes)
+    return Graph(graph.indptr, graph.indices, weights, attributes=graph.attributes)
+
+
+def hub(graph: Graph) -> int:
+    """Return a vertex with the most out-edges, which reaches most of the graph."""
+    return int(np.argmax(graph.degrees))
+
+
+def from_one(graph: Graph, source: int) -> Input:
+    """Return the input of a task with one source and its proven distances."""
+    from nearfar.lab.bench.cases import proven
+
+    return Input(graph, [source], proven(graph, [source]))
 
 
 def hops(graph: Graph, source: int) -> int:
@@ -29,7 +41,7 @@ def hops(graph: Graph, source: int) -> int:
 
     The second starts at the vertex that the first reached last. O(n + m).
     """
-    bare = Made(graph.indptr, graph.indices, None)
+    bare = Graph(graph.indptr, graph.indices, None)
     depth = 0
     for _ in range(2):
         paths = sssp(bare, source, device="cpu", predecessors=False)

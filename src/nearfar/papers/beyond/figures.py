@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from nearfar.lab.experiments.experiment import Done, Figure, Panel, Series
 from nearfar.papers.beyond.tables import fastest, own_times, peer_times
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["figures_of"]
-
-
 #: Labels of the bars that are lower bounds of a time.
-_BOUNDS = {
-    "stream": "bound: every byte copied once",
-    "gather": "bound: a random read per edge",
-}
+_BOUNDS = {"stream": "bound: every byte copied once", "gather": "bound: a random read per edge"}
 _SHOWN = {"scipy": "SciPy", "networkit": "NetworKit", "networkx": "NetworkX"}
 
 

@@ -29,7 +29,7 @@ def _nearness(kept: Kept) -> list[str]:
         return []
     near, far = max(share, key=lambda k: share[k]), min(share, key=lambda k: share[k])
     lines = [
-        f"Closest to the greater of its bounds is {near}, which takes {cell(1 / share[near])} times as long; farthest is {far}, with {cell(1 / share[far])} times.",
+        f"Closest to the greater of its bounds is {near}, which takes {cell(1 / share[near])} times as long; farthest is {far}, with {cell(1 / share[far])} times."
     ]
     size = _column(kept, "roofline", "bytes once")
     both = [k for k in share if k in size]

@@ -13,16 +13,12 @@ steps cannot reach them.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["bounds", "bytes_once", "rates"]
+from nearfar.graph.graph import Graph
 
 _COPY = 1 << 28
 _REPEATS = 5
@@ -55,10 +51,7 @@ def rates(graph: Graph, device: str, scale: str) -> dict[str, float]:
 
 def bounds(moved: dict[str, int], at: dict[str, float]) -> dict[str, float]:
     """Return the seconds of both bounds, from :func:`bytes_once` and :func:`rates`."""
-    return {
-        "stream": moved["bytes"] / at["copy_bytes"],
-        "gather": moved["edges"] / at["gathers"],
-    }
+    return {"stream": moved["bytes"] / at["copy_bytes"], "gather": moved["edges"] / at["gathers"]}
 
 
 def _best(run: Callable[[], float]) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
-from nearfar.lab.bench.cases import case, proven, time_once
+from nearfar.graph.graph import Graph
+from nearfar.lab.bench.cases import case, time_once
 from nearfar.lab.experiments.experiment import (
     Done,
     Experiment,
@@ -14,18 +16,11 @@ from nearfar.lab.experiments.experiment import (
     Table,
     Task,
 )
-from nearfar.lab.experiments.solving import timed
+from nearfar.lab.experiments.solving import from_one, hub, timed
 from nearfar.papers.beyond.figures import figures_of
 from nearfar.papers.beyond.roofline import bounds, bytes_once, rates
 from nearfar.papers.beyond.tables import tables_of
-from nearfar.papers.davidson_2014.graphs import GRAPHS, source_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["EXPERIMENT", "Beyond"]
+from nearfar.papers.davidson_2014.graphs import GRAPHS
 
 _SHRINK = {"tiny": 4096, "small": 64, "paper": 1}
 #: Graphs of the other papers, from the benchmark suite; unavailable ones are left out.
@@ -67,15 +62,11 @@ class Beyond(Experiment):
         else:
             paper = GRAPHS[task.what["graph"]]
             graph = paper.make(max(paper.vertices // shrink, 32))
-            source = source_of(graph)
-        return Input(graph, [source], proven(graph, [source]))
+            source = hub(graph)
+        return from_one(graph, source)
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Measure the peers or the GPU on one graph, and the rates of its memory."""
         assert made is not None

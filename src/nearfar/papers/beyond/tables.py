@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from nearfar.lab.experiments.experiment import Column, Done, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["fastest", "own_times", "peer_times", "tables_of"]
 
 
 def tables_of(done: Sequence[Done], device: str) -> list[Table]:

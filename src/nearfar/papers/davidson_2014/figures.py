@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,11 +18,6 @@ from nearfar.papers.davidson_2014.tables import (
     mteps_of,
     speed_over,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["figures_of"]
 
 _SWEEP, _NEAR_FAR = "Workfront Sweep", "Near-Far"
 _BARE = {"marker": ""}

@@ -7,19 +7,15 @@ the paper's, because not every family can match it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.experiments.solving import weighted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["GRAPHS", "LARGE", "PaperGraph", "source_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +60,6 @@ def _delaunay(n: int) -> Graph:
 def _box(n: int) -> Graph:
     """Return a box of cells with 17% of the edges missing: mean degree about 5, like msdoor."""
     from nearfar.generators.random import Stream
-    from nearfar.graph.graph import Graph as Made
 
     side = max(round(n ** (1 / 3)), 2)
     number = np.arange(side**3, dtype=np.int32).reshape(side, side, side)
@@ -77,7 +72,7 @@ def _box(n: int) -> Graph:
     tails, heads = tails[kept], heads[kept]
     length = Stream(1, "experiments.box.weights").integers(1, 1000, len(tails), np.int32)
     both = np.concatenate([tails, heads]), np.concatenate([heads, tails])
-    made: Graph = Made.from_edges(*both, np.concatenate([length, length]), n_vertices=side**3)
+    made: Graph = Graph.from_edges(*both, np.concatenate([length, length]), n_vertices=side**3)
     return made
 
 
@@ -92,91 +87,27 @@ def _social(n: int) -> Graph:
 def _rmat(n: int, edge_factor: int) -> Graph:
     scale = max(round(float(np.log2(n))), 4)
     return _generate(
-        "kronecker",
-        scale=scale,
-        edge_factor=edge_factor,
-        symmetrize=False,
-        low=1,
-        high=1000,
+        "kronecker", scale=scale, edge_factor=edge_factor, symmetrize=False, low=1, high=1000
     )
 
 
 _ROAD = "generated road-like network, lengths in centimetres"
-GRAPHS: dict[str, PaperGraph] = {
-    g.name: g
-    for g in (
-        PaperGraph("road-asia", "road", 11_000_000, 25_000_000, 38_576, _ROAD, _road),
-        PaperGraph("road-cal", "road", 1_900_000, 4_600_000, 2_575, _ROAD, _road),
-        PaperGraph(
-            "delaunay",
-            "mesh",
-            1_000_000,
-            6_300_000,
-            380,
-            "Delaunay mesh of random points in the plane (the paper's own family), weights 1..1000",
-            _delaunay,
-        ),
-        PaperGraph(
-            "msdoor",
-            "mesh",
-            4_150_000,
-            20_650_000,
-            167,
-            "three-dimensional box of cells, 17% of the edges missing, weights 1..1000",
-            _box,
-        ),
-        PaperGraph(
-            "circuit",
-            "circuit",
-            3_500_000,
-            19_000_000,
-            135,
-            "ring of six neighbours, 2% of the edges rewired, weights 1..1000",
-            _circuit,
-        ),
-        PaperGraph(
-            "yahoo-social",
-            "social",
-            1_200_000,
-            4_000_000,
-            16,
-            "preferential attachment, two edges per vertex, both ways, weights 1..1000",
-            _social,
-        ),
-        PaperGraph(
-            "rmat",
-            "power law",
-            3_000_000,
-            20_000_000,
-            15,
-            "Kronecker, directed, edge factor 5, weights 1..1000",
-            lambda n: _rmat(n, 5),
-        ),
-        PaperGraph(
-            "flickr",
-            "power law",
-            820_000,
-            9_800_000,
-            12,
-            "Kronecker, directed, edge factor 9, weights 1..1000",
-            lambda n: _rmat(n, 9),
-        ),
-    )
-}
-
-
-#: Not in Table II: a graph of the size at which section V compares throughput with CPU libraries.
-LARGE = PaperGraph(
-    "rmat-17m",
-    "power law",
-    16_777_216,
-    90_000_000,
-    0,
-    "Kronecker, directed, edge factor 5, weights 1..1000",
-    lambda n: _rmat(n, 5),
+_MESH = "Delaunay mesh of random points in the plane (the paper's own family), weights 1..1000"
+_BOX = "three-dimensional box of cells, 17% of the edges missing, weights 1..1000"
+_RING = "ring of six neighbours, 2% of the edges rewired, weights 1..1000"
+_ATTACHED = "preferential attachment, two edges per vertex, both ways, weights 1..1000"
+_KRONECKER = "Kronecker, directed, edge factor {}, weights 1..1000"
+_FIVE, _NINE = ((_KRONECKER.format(k), partial(_rmat, edge_factor=k)) for k in (5, 9))
+_ROWS = (
+    PaperGraph("road-asia", "road", 11_000_000, 25_000_000, 38_576, _ROAD, _road),
+    PaperGraph("road-cal", "road", 1_900_000, 4_600_000, 2_575, _ROAD, _road),
+    PaperGraph("delaunay", "mesh", 1_000_000, 6_300_000, 380, _MESH, _delaunay),
+    PaperGraph("msdoor", "mesh", 4_150_000, 20_650_000, 167, _BOX, _box),
+    PaperGraph("circuit", "circuit", 3_500_000, 19_000_000, 135, _RING, _circuit),
+    PaperGraph("yahoo-social", "social", 1_200_000, 4_000_000, 16, _ATTACHED, _social),
+    PaperGraph("rmat", "power law", 3_000_000, 20_000_000, 15, *_FIVE),
+    PaperGraph("flickr", "power law", 820_000, 9_800_000, 12, *_NINE),
 )
-
-
-def source_of(graph: Graph) -> int:
-    """Return a vertex of greatest out-degree, which reaches most of the graph in every class."""
-    return int(np.argmax(graph.degrees))
+GRAPHS: dict[str, PaperGraph] = {row.name: row for row in _ROWS}
+#: Not in Table II: a graph of the size at which section V compares throughput with CPU libraries.
+LARGE = PaperGraph("rmat-17m", "power law", 16_777_216, 90_000_000, 0, *_FIVE)

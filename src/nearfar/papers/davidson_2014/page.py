@@ -9,11 +9,10 @@ from collections.abc import Iterable, Sequence
 from nearfar.lab.checkout import NOTICE
 from nearfar.lab.experiments.claims import beside, spread, verdicts
 from nearfar.lab.experiments.experiment import Done
-from nearfar.lab.experiments.kept import Kept, KernelRows, kernel_seconds, share
+from nearfar.lab.experiments.kept import Kept, Part, kernel_seconds, share
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.davidson_2014.claims import claims_of, of_class, ratios
 from nearfar.papers.davidson_2014.graphs import GRAPHS
-from nearfar.papers.davidson_2014.kernels import over_near_far
 from nearfar.papers.davidson_2014.tables import (
     HEAP,
     RELAXED,
@@ -90,15 +89,25 @@ def _smaller_delta(done: Sequence[Done]) -> str:
     )
 
 
+def _over_near_far(kernels: Part, label: str, key: str) -> list[float]:
+    """Return a counter of Near-Far over that of a Bucketing variant, on graphs that have both."""
+    graphs = [r["graph"] for r in kernels.rows if r["label"] == label]
+    return [
+        kernels.at(g, "Near-Far, load balanced")["counters"][key]
+        / kernels.at(g, label)["counters"][key]
+        for g in graphs
+    ]
+
+
 def _narrower() -> str:
     """Return the savings of buckets narrower than Near-Far's step."""
-    kernels = KernelRows("davidson")
+    kernels = Part("kernel_times", "davidson")
     text = "buckets as wide as Near-Far's step process the same vertices in the same order"
     if not kernels.there:
         return f"{text}; {kernels.how()}"
     half = "Bucketing, delta / 2"
-    saves = [spread(over_near_far(kernels, half, "edges_relaxed"))]
-    slower = over_near_far(kernels, half, "iterations")
+    saves = [spread(_over_near_far(kernels, half, "edges_relaxed"))]
+    slower = _over_near_far(kernels, half, "iterations")
     return (
         f"{text}. Half as wide they save {saves[0]} times Near-Far's work in {spread([1 / x for x in slower])} times its "
         f"iterations (the paper: {353 / 260:.2f} and {2.27 / 1.66:.2f})"
@@ -107,7 +116,7 @@ def _narrower() -> str:
 
 def _reorganising() -> str:
     """Return the share of Bucketing's time that is not traversal."""
-    kernels = KernelRows("davidson")
+    kernels = Part("kernel_times", "davidson")
     if not kernels.there:
         return kernels.how()
     rows = [kernels.at(g, _BUCKETS) for g in kernels.graphs()]
@@ -134,7 +143,7 @@ def _balancing(some: Sequence[Done]) -> str:
 
 def _gathering() -> str:
     """Return the reason why load balancing costs time."""
-    kernels = KernelRows("davidson")
+    kernels = Part("kernel_times", "davidson")
     gather = ""
     if kernels.there and "road-cal" in kernels.graphs():
         row = kernels.at("road-cal", "Near-Far, load balanced")
@@ -259,9 +268,7 @@ _HOPS = (
 )
 _DEPTHS = ("vertices", "hops", "paper: vertices", "paper: diameter")
 #: Figures whose table has a row per class of graphs, with the columns of that table.
-_BY_CLASS = {
-    5: tuple(f"{label}, times" for label in (_BF, _SWEEP, _NEAR_FAR, _BUCKETS, _ONE)),
-}
+_BY_CLASS = {5: tuple(f"{label}, times" for label in (_BF, _SWEEP, _NEAR_FAR, _BUCKETS, _ONE))}
 
 
 def _figures(kept: Kept, where: str) -> list[str]:

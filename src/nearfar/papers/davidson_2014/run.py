@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from nearfar.lab.bench.cases import Case, case, proven
+from nearfar.lab.bench.cases import Case, case
 from nearfar.lab.experiments.claims import table_of_claims
 from nearfar.lab.experiments.experiment import (
     Done,
@@ -17,16 +18,11 @@ from nearfar.lab.experiments.experiment import (
     Table,
     Task,
 )
-from nearfar.lab.experiments.solving import hops, timed
+from nearfar.lab.experiments.solving import from_one, hops, hub, timed
 from nearfar.papers.davidson_2014.claims import claims_of
 from nearfar.papers.davidson_2014.figures import figures_of
-from nearfar.papers.davidson_2014.graphs import GRAPHS, LARGE, source_of
+from nearfar.papers.davidson_2014.graphs import GRAPHS, LARGE
 from nearfar.papers.davidson_2014.tables import DRAWN, HEAP, RELAXED, TRAVERSALS, tables_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["EXPERIMENT", "METHODS", "Davidson2014"]
 
 #: Divisor of the paper's numbers of vertices, by scale.
 _SHRINK = {"tiny": 4096, "small": 64, "paper": 1}
@@ -81,15 +77,10 @@ class Davidson2014(Experiment):
         """Return the graph, one source, and the proven distances."""
         paper = GRAPHS.get(task.what["graph"], LARGE)
         graph = paper.make(max(paper.vertices // _SHRINK[settings.scale], 32))
-        source = source_of(graph)
-        return Input(graph, [source], proven(graph, [source]))
+        return from_one(graph, hub(graph))
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Measure all methods, traversals, queue sizes and deltas on one graph."""
         from nearfar.lab.profile import delta_sweep

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from nearfar.lab.experiments.experiment import Column, Done, Table
 from nearfar.papers.davidson_2014.graphs import GRAPHS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = [
-    "DRAWN",
-    "HEAP",
-    "RELAXED",
-    "TABLE_III",
-    "TRAVERSALS",
-    "counts_of",
-    "discarded",
-    "in_paper_order",
-    "labels_of",
-    "mteps_of",
-    "seconds_of",
-    "speed_over",
-    "summary",
-    "tables_of",
-]
 
 TRAVERSALS = ("thread", "cooperative_blocks", "cta_warp_scan", "load_balanced")
 HEAP, RELAXED = "Dijkstra, binary heap", "Dijkstra, relaxed heap"

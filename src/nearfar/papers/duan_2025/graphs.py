@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Mapping
+from typing import Any
 
 from nearfar.generators import generate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["FAMILIES", "SIZES", "graph_of", "source_of"]
+from nearfar.graph.graph import Graph
 
 FAMILIES = ("random", "roads", "kronecker")
 #: Exponents of the numbers of vertices, by scale.
-SIZES = {
-    "tiny": (6, 8),
-    "small": tuple(range(10, 19, 2)),
-    "paper": tuple(range(10, 25, 2)),
-}
+SIZES = {"tiny": (6, 8), "small": tuple(range(10, 19, 2)), "paper": tuple(range(10, 25, 2))}
 
 
 def graph_of(what: Mapping[str, Any]) -> Graph:
@@ -33,8 +22,3 @@ def graph_of(what: Mapping[str, Any]) -> Graph:
     if what["family"] == "kronecker":
         return generate("kronecker", scale=exponent, seed=seed)
     return generate("uniform_random", vertices=n, degree=4, high=1 << 20, seed=seed)
-
-
-def source_of(graph: Graph) -> int:
-    """Return the vertex with the most edges, which reaches most of the graph."""
-    return int(np.argmax(graph.degrees))

@@ -13,10 +13,7 @@ _SMALLER = (
     "instead of deleted, keys are single integers, and a level that returns one vertex at a time "
     "is a heap"
 )
-_WHY = {
-    "bound": "the constants hide small graphs",
-    "practice": _SMALLER,
-}
+_WHY = {"bound": "the constants hide small graphs", "practice": _SMALLER}
 
 
 def page() -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
-from nearfar.lab.bench.cases import case, proven
+from nearfar.lab.bench.cases import case
 from nearfar.lab.experiments.claims import table_of_claims
 from nearfar.lab.experiments.experiment import (
     Done,
@@ -15,15 +16,10 @@ from nearfar.lab.experiments.experiment import (
     Table,
     Task,
 )
-from nearfar.lab.experiments.solving import timed
+from nearfar.lab.experiments.solving import from_one, hub, timed
 from nearfar.papers.duan_2025.claims import claims_of
-from nearfar.papers.duan_2025.graphs import FAMILIES, SIZES, graph_of, source_of
+from nearfar.papers.duan_2025.graphs import FAMILIES, SIZES, graph_of
 from nearfar.papers.duan_2025.tables import METHODS, figures_of, tables_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["EXPERIMENT", "Duan2025"]
 
 #: Base-2 logarithm of the number of vertices above which the graph of constant degree is left out.
 _CONSTANT_DEGREE_UP_TO = 20
@@ -56,15 +52,10 @@ class Duan2025(Experiment):
     def make(self, task: Task, settings: Settings) -> Input | None:
         """Return the graph and the proven distances from its vertex of largest degree."""
         graph = graph_of(task.what)
-        source = source_of(graph)
-        return Input(graph, [source], proven(graph, [source]))
+        return from_one(graph, hub(graph))
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Time every method on one graph."""
         assert made is not None

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from nearfar.lab.experiments.experiment import Column, Done, Figure, Panel, Series, Table
 from nearfar.papers.duan_2025.graphs import FAMILIES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["BASE", "BMSSP", "METHODS", "figures_of", "of_family", "seconds", "tables_of"]
 
 BASE, BMSSP = "binary heap", "BMSSP"
 #: Labels, ids and options; the graph of constant degree has up to 2 m vertices.

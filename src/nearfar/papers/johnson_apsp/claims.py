@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from nearfar.lab.experiments.claims import claim, spread
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nearfar.lab.experiments.claims import Claim
-    from nearfar.lab.experiments.experiment import Done
-
-__all__ = ["FEW_EDGES", "claims_of", "iteration_seconds", "iterations_of", "over"]
+from nearfar.lab.experiments.claims import Claim, ahead, claim, spread
+from nearfar.lab.experiments.experiment import Done
 
 #: Number of edges below which the paper sees no significant advantage.
 FEW_EDGES = 150_000
@@ -58,28 +52,27 @@ def claims_of(done: Sequence[Done]) -> list[Claim]:
             f"queue {spread(few)} times the sequential method's speed below it",
             [value < _SIGNIFICANT for value in few],
         ),
-        claim(
+        ahead(
             "many edges",
             "6, Figure 3",
             "the GPU has the lower execution time on larger graphs",
-            f"queue {spread(many)} times the sequential method's speed",
-            [value > 1 for value in many],
+            many,
+            here="queue {} times the sequential method's speed",
         ),
-        claim(
+        ahead(
             "best",
             "6, Figure 4",
             "the queue form speeds Johnson's algorithm up by more than 4.5 times",
-            f"queue {spread(every)} times",
-            [value > 1 for value in every],
-            4.5,
             every,
+            4.5,
+            "queue {} times",
         ),
-        claim(
+        ahead(
             "queue over flag",
             "6, Figure 4",
             "queue has a higher speed-up than flag on all graphs",
-            f"queue {spread(flag)} times flag's speed",
-            [value > 1 for value in flag],
+            flag,
+            here="queue {} times flag's speed",
         ),
         claim(
             "prefix",

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.experiments.solving import weighted
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-
-__all__ = ["GRAPHS", "MISSING", "load"]
 
 #: Name in Table 1, file, vertices and edges as printed in the paper; None for a missing file.
 GRAPHS: dict[str, tuple[str | None, int, int]] = {
@@ -31,12 +25,11 @@ MISSING = {"graph6": "soc-Slashdot0811", "graph7": "email-EuAll"}
 def load(name: str) -> Graph:
     """Return a graph of the paper with seeded weights."""
     from nearfar.formats import read
-    from nearfar.graph.graph import Graph as Made
     from nearfar.lab.bench.suite import data_file
 
     bare = read(data_file(f"snap-johnson/{name}.txt.xz"))
     if name == "loc-brightkite" and bare.n_edges < 300_000:
         tails = bare.tails(np.int64)
         both = np.concatenate([tails, bare.indices]), np.concatenate([bare.indices, tails])
-        bare = Made.from_edges(*both, n_vertices=bare.n_vertices)
+        bare = Graph.from_edges(*both, n_vertices=bare.n_vertices)
     return weighted(bare, 1, 100, "experiments.johnson")

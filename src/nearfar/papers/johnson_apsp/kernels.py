@@ -4,16 +4,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
-from nearfar.lab.experiments.kept import Counts, KernelRows, kernel_seconds, share
+from nearfar.lab.experiments.kept import Part, kernel_seconds, share
 from nearfar.lab.experiments.render import cell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 _RELAX = ("relax_flags", "relax_queue")
 #: Graphs of the paper, and larger ones.
@@ -21,7 +17,7 @@ PAPER_GRAPHS = ("graph1", "graph2", "graph3", "graph4", "graph5", "graph8")
 _UPDATE = ("update_flags", "update_queue", "mark_next", "update_prefix")
 
 
-def iterations(kernels: KernelRows) -> list[str]:
+def iterations(kernels: Part) -> list[str]:
     """Return the time of an iteration in each kernel and outside them."""
     rows = []
     for r in kernels.rows:
@@ -42,7 +38,7 @@ def iterations(kernels: KernelRows) -> list[str]:
     return kernels.table(title, columns, rows, note, lambda row: str(row[2]))
 
 
-def relax_microseconds(kernels: KernelRows, form: str) -> dict[str, float]:
+def relax_microseconds(kernels: Part, form: str) -> dict[str, float]:
     """Return microseconds of the relax kernel per iteration of a form, by graph of the paper."""
     return {
         r["graph"]: kernel_seconds(r, *_RELAX) * 1e6 / r["counters"]["iterations"]
@@ -51,12 +47,12 @@ def relax_microseconds(kernels: KernelRows, form: str) -> dict[str, float]:
     }
 
 
-def relax_share(kernels: KernelRows, graphs: Iterable[str], form: str) -> list[float]:
+def relax_share(kernels: Part, graphs: Iterable[str], form: str) -> list[float]:
     """Return the percent of a run that its relax kernel takes."""
     return [share(kernels.at(g, form), *_RELAX) for g in graphs]
 
 
-def queue_over_flag(kernels: KernelRows, graphs: list[str], *, relax: bool) -> list[float]:
+def queue_over_flag(kernels: Part, graphs: list[str], *, relax: bool) -> list[float]:
     """Return the time of the queue form over the flag form, of the relax kernel or the whole run."""
     found = []
     for graph in graphs:
@@ -66,7 +62,7 @@ def queue_over_flag(kernels: KernelRows, graphs: list[str], *, relax: bool) -> l
     return found
 
 
-def update_ratio(kernels: KernelRows, graphs: list[str]) -> list[float]:
+def update_ratio(kernels: Part, graphs: list[str]) -> list[float]:
     """Return the time of filling the queue by atomics over that of setting flags."""
     return [
         kernel_seconds(kernels.at(g, "queue"), "update_queue")
@@ -75,7 +71,7 @@ def update_ratio(kernels: KernelRows, graphs: list[str]) -> list[float]:
     ]
 
 
-def longest_rows(counts: Counts) -> list[str]:
+def longest_rows(counts: Part) -> list[str]:
     """Return the longest row that one thread walks per iteration, by graph."""
     rows = [
         [
@@ -86,7 +82,7 @@ def longest_rows(counts: Counts) -> list[str]:
             r["longest_row_mean"],
             r["longest_row"],
         ]
-        for r in counts.rows("rows")
+        for r in counts.rows
     ]
     columns = ["graph", "vertices", "iterations", "edges per iteration"]
     columns += ["longest row, mean", "longest row"]
@@ -94,16 +90,12 @@ def longest_rows(counts: Counts) -> list[str]:
         "Of Crauser's frontiers from one source: the edges of an iteration, and the longest row in it, which one thread "
         "walks while the others wait."
     )
-    return counts.table("rows", "Rows of one thread", columns, rows, note)
+    return counts.table("Rows of one thread", columns, rows, note)
 
 
-def row_cost(counts: Counts, relax: dict[str, float]) -> str:
+def row_cost(counts: Part, relax: dict[str, float]) -> str:
     """Return a sentence on how the time of relax depends on the longest row."""
-    pairs = [
-        (r["longest_row_mean"], relax[r["graph"]])
-        for r in counts.rows("rows")
-        if r["graph"] in relax
-    ]
+    pairs = [(r["longest_row_mean"], relax[r["graph"]]) for r in counts.rows if r["graph"] in relax]
     if len(pairs) < 3:
         return ""
     rows, times = np.array(pairs).T

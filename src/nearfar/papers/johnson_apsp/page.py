@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from nearfar.lab.checkout import NOTICE
 from nearfar.lab.experiments.claims import beside, spread, verdicts
-from nearfar.lab.experiments.kept import Counts, Kept, KernelRows, share
+from nearfar.lab.experiments.kept import Kept, Part, share
 from nearfar.papers.johnson_apsp import kernels as kernel
 from nearfar.papers.johnson_apsp.claims import (
     FEW_EDGES,
@@ -25,14 +25,14 @@ def _reasons(cuda: Kept) -> dict[str, str]:
     few = {k: r for k, r in results.items() if r["m"] < FEW_EDGES}
     steps = spread([iterations_of(r, "queue") for r in results.values()])
     cost = spread([iteration_seconds(r, "queue") * 1e6 for r in few.values()])
-    kernels = KernelRows("johnson")
+    kernels = Part("kernel_times", "johnson")
     there = [k for k in few if kernels.there and k in kernels.graphs()]
     parts = [share(kernels.at(k, "queue")) for k in there]
     launches = (
         f"an iteration is three launches and one value read back; on the {len(few)} small graphs it takes {cost} us for any "
         f"size{f', and the kernels are {spread(parts, 2)}% of it' if parts else ''}"
     )
-    row = kernel.row_cost(Counts(), kernel.relax_microseconds(kernels, "flag"))
+    row = kernel.row_cost(Part("paper_counts", "rows"), kernel.relax_microseconds(kernels, "flag"))
     behind = [k for k, r in results.items() if r["m"] >= FEW_EDGES and over(r, "queue") <= 1]
     heap = {k: r["cases"]["sequential"]["seconds_per_source"] * 1e3 for k, r in results.items()}
     many = [k for k, r in results.items() if r["m"] >= FEW_EDGES]
@@ -60,7 +60,7 @@ def _reasons(cuda: Kept) -> dict[str, str]:
     }
 
 
-def _queue_and_flag(kernels: KernelRows) -> str:
+def _queue_and_flag(kernels: Part) -> str:
     """Return a sentence on the relax kernels of the queue and flag forms."""
     if not kernels.there:
         return kernels.how()
@@ -86,7 +86,7 @@ def _queue_and_flag(kernels: KernelRows) -> str:
     )
 
 
-def _closer(kernels: KernelRows, few: list[str]) -> str:
+def _closer(kernels: Part, few: list[str]) -> str:
     """Return the share of a run that the differing kernel takes."""
     if not kernels.there:
         return kernels.how()
@@ -140,8 +140,8 @@ def page() -> str:
         for key in ("table-1", "figure-3"):
             lines += cuda.table(key, how=False)
         lines += cuda.summary("iterations", lambda row: str(row[1]))
-        lines += kernel.iterations(KernelRows("johnson"))
-        lines += kernel.longest_rows(Counts())
+        lines += kernel.iterations(Part("kernel_times", "johnson"))
+        lines += kernel.longest_rows(Part("paper_counts", "rows"))
     lines += ["## On the CPU of the build machine", "", cpu.how(), ""]
     if cpu.there:
         lines += [

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.experiments.claims import table_of_claims
 from nearfar.lab.experiments.experiment import (
     Done,
@@ -19,18 +22,8 @@ from nearfar.lab.experiments.experiment import (
     Task,
 )
 from nearfar.papers.johnson_apsp.claims import claims_of
-from nearfar.papers.johnson_apsp.figures import figures_of
 from nearfar.papers.johnson_apsp.graphs import GRAPHS, load
-from nearfar.papers.johnson_apsp.tables import FORMS, SEQUENTIAL, tables_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["EXPERIMENT", "JohnsonApsp"]
+from nearfar.papers.johnson_apsp.tables import FORMS, SEQUENTIAL, figures_of, tables_of
 
 #: label: (method, sources in a sample by scale (tiny, small, paper), device)
 _METHODS: dict[str, tuple[str, tuple[int, int, int], str]] = {
@@ -106,11 +99,7 @@ class JohnsonApsp(Experiment):
         return Input(load(task.what["graph"]))
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Solve the samples of sources by every method, in alternation."""
         assert made is not None

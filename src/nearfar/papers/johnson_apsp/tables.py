@@ -1,16 +1,12 @@
-"""Table 1 of the Johnson paper, and the numbers of its figures."""
+"""Table 1 of the Johnson paper, and its figures with their numbers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from nearfar.lab.experiments.experiment import Column, Done, Table
+from nearfar.lab.experiments.experiment import Column, Done, Figure, Panel, Series, Table
 from nearfar.papers.johnson_apsp.graphs import GRAPHS, MISSING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["FORMS", "SEQUENTIAL", "all_pairs_of", "labels_of", "over_sequential", "tables_of"]
 
 SEQUENTIAL = "sequential"
 #: Forms of the paper, and the names of their variants.
@@ -72,6 +68,17 @@ def over_sequential(result: dict[str, Any], label: str) -> float | None:
     """Return the speed-up of a method over the sequential one, or None without both."""
     base, mine = all_pairs_of(result, SEQUENTIAL), all_pairs_of(result, label)
     return base / mine if base and mine else None
+
+
+def figures_of(done: Sequence[Done]) -> list[Figure]:
+    """Return figures 3 and 4 as bars."""
+    labels, graphs = labels_of(done), [one.key for one in done]
+    times = [Series(x, graphs, [all_pairs_of(one.result, x) for one in done]) for x in labels]
+    over = [Series(x, graphs, [over_sequential(one.result, x) for one in done]) for x in labels[1:]]
+    left = Panel("Figure 3", "", "seconds, all pairs", times, kind="bars", y_log=True)
+    right = Panel("Figure 4", "", "times the sequential", over, kind="bars", y_log=True)
+    caption = "Log scales; times of samples scaled to all sources."
+    return [Figure("figures-3-4", "Figures 3 and 4", caption, [left, right])]
 
 
 def _iterations(done: Sequence[Done]) -> Table:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from nearfar.lab.experiments.claims import claim, spread
+from nearfar.lab.experiments.claims import Claim, claim, spread
+from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.render import cell
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nearfar.lab.experiments.claims import Claim
-    from nearfar.lab.experiments.experiment import Done
-
-__all__ = ["OVERLAP", "Runs", "claims_of"]
 
 #: Relative difference of times below which two curves overlap.
 OVERLAP = 0.1
@@ -108,12 +102,7 @@ def _lists(runs: Runs) -> list[Claim]:
         _hybrids(runs),
         _overlap(runs, "2min", "U-GPU and U-GPU+2min overlap", "list", "U-GPU", "U-GPU+2min"),
         _faster(
-            runs,
-            "F over U",
-            "F-GPU is quite faster than U-GPU on lists",
-            "list",
-            "U-GPU",
-            "F-GPU",
+            runs, "F over U", "F-GPU is quite faster than U-GPU on lists", "list", "U-GPU", "F-GPU"
         ),
         _faster(
             runs,

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from nearfar.lab.experiments.experiment import Done, Figure, Panel, Series
 from nearfar.papers.martin_2009.tables import by_size, labels_of, times_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["figures_of"]
 
 #: Short explanations of the paper's names.
 _MEANS = {
@@ -32,10 +27,7 @@ _MEANS = {
 def figures_of(done: Sequence[Done]) -> list[Figure]:
     """Return figures 6 (lists) and 7 (matrices) from the measurements."""
     found = []
-    for kind, number, unit, name in (
-        ("list", 6, "s", "lists"),
-        ("matrix", 7, "ms", "matrices"),
-    ):
+    for kind, number, unit, name in (("list", 6, "s", "lists"), ("matrix", 7, "ms", "matrices")):
         sizes = by_size(done, kind)
         if not sizes:
             continue

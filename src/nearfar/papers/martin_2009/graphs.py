@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from nearfar.generators import generate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["SIZES", "graph_of", "source_of"]
+from nearfar.graph.graph import Graph
 
 # Multiples and their units: lists, matrices; then runs of the counterexample.
 SIZES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...], int, int]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nearfar.lab.experiments.claims import spread
-from nearfar.lab.experiments.kept import KernelRows, Row, kernel_seconds
+from nearfar.lab.experiments.kept import Part, Row, kernel_seconds
 
 _ROWS = ("relax_rows", "relax_rows_no_atomics", "relax_columns")
 
@@ -15,7 +15,7 @@ def relax_seconds(row: Row) -> float:
     return kernel_seconds(row, *_ROWS)
 
 
-def matrices(kernels: KernelRows) -> list[str]:
+def matrices(kernels: Part) -> list[str]:
     """Return the relax kernel with each way to store a sum."""
     rows = [
         [
@@ -47,7 +47,7 @@ def _stored(row: list[Any]) -> str:
 _COLUMNS = ("relax_predecessors", "relax_predecessors_plus")
 
 
-def plus(kernels: KernelRows) -> str:
+def plus(kernels: Part) -> str:
     """Return the relax time of U-GPU-PLUS over U-GPU's as text; empty if not measured."""
     if not kernels.there:
         return ""

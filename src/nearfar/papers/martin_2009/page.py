@@ -10,7 +10,7 @@ from typing import Any
 
 from nearfar.lab.checkout import NOTICE
 from nearfar.lab.experiments.claims import beside, spread, verdicts
-from nearfar.lab.experiments.kept import Kept, KernelRows
+from nearfar.lab.experiments.kept import Kept, Part
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.martin_2009 import kernels as kernel
 from nearfar.papers.martin_2009.claims import OVERLAP, Runs, claims_of
@@ -33,7 +33,7 @@ def _reasons(kept: Kept) -> dict[str, str]:
         "U-GPU-PLUS": small,
         "plus": (
             f"{_same(runs)}; staging row bounds in shared memory and flags through the read-only path makes hardly any difference "
-            f"on this device{kernel.plus(KernelRows('lists'))}"
+            f"on this device{kernel.plus(Part('kernel_times', 'lists'))}"
         ),
         "iterations": counted,
         "hybrids": "the host's share is negligible",
@@ -116,7 +116,7 @@ def _fastest(runs: Runs) -> str:
 
 def _atomics(runs: Runs) -> str:
     """Return the effect of a read before the atomic."""
-    kernels = KernelRows("matrices")
+    kernels = Part("kernel_times", "matrices")
     extra = [a > b for a, b in runs.counts("matrix", "iterations", "F-GPU-no-atomic", "F-GPU")]
     lost = f"Lost sums add an iteration on {sum(extra)} of {len(extra)} matrices"
     if not kernels.there:
@@ -206,13 +206,10 @@ def page() -> str:
     if cuda.there:
         lines += ["### Statements of the paper", ""]
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
-        lines += [
-            f"Wrong answers of safe methods: {cuda.wrong()}. {cuda.full()}",
-            "",
-        ]
+        lines += [f"Wrong answers of safe methods: {cuda.wrong()}. {cuda.full()}", ""]
         lines += _measured(cuda, cuda.place())
         lines += cuda.table("counterexample", how=False)
-        lines += kernel.matrices(KernelRows("matrices"))
+        lines += kernel.matrices(Part("kernel_times", "matrices"))
     lines += ["## On the CPU", ""]
     if cpu.there:
         lines += [cpu.how(), ""]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from nearfar.lab.experiments.experiment import (
     Table,
     Task,
 )
-from nearfar.lab.experiments.solving import timed
+from nearfar.lab.experiments.solving import from_one, timed
 from nearfar.papers.martin_2009.claims import claims_of
 from nearfar.papers.martin_2009.figures import figures_of
 from nearfar.papers.martin_2009.graphs import SIZES, graph_of, source_of
@@ -33,11 +34,6 @@ from nearfar.papers.martin_2009.tables import (
 )
 from nearfar.registry import Workspace
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["EXPERIMENT", "Martin2009"]
 
 RACES = {
     "two cost arrays [10]": "two_cost_arrays@cuda",
@@ -98,15 +94,10 @@ class Martin2009(Experiment):
         if what["kind"] == "race":
             return None
         graph = graph_of(what)
-        source = source_of(graph)
-        return Input(graph, [source], proven(graph, [source]))
+        return from_one(graph, source_of(graph))
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Measure every method on one graph, or the counterexample."""
         what = task.what

@@ -3,26 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from nearfar.lab.experiments.experiment import Column, Done, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = [
-    "BASE",
-    "GPU_LISTS",
-    "GPU_MATRICES",
-    "HOST_LISTS",
-    "HOST_MATRICES",
-    "HYBRIDS",
-    "RACE_BLOCK",
-    "by_size",
-    "labels_of",
-    "tables_of",
-    "times_of",
-]
 
 BASE = "FH"
 # The paper's names (section 4.1), and the variants.

@@ -5,7 +5,7 @@ Figures 7 and 8 of the paper compare three boards; these show the measured devic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from nearfar.lab.experiments.experiment import Done, Figure, Panel, Series
 from nearfar.papers.ortega_arranz_2015.tables import (
@@ -18,11 +18,6 @@ from nearfar.papers.ortega_arranz_2015.tables import (
     saved_by_tuning,
     seconds_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-__all__ = ["figures_of"]
 
 _WORDS = {"succ.": "to successors", "pred.": "from predecessors", "opt.": "to successors, tuned"}
 

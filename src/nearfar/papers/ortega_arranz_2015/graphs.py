@@ -7,7 +7,8 @@ generated graphs; flickr's structure by a generated preferential-attachment grap
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +16,6 @@ from nearfar.generators import generate
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.suite import data_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["BETWEEN", "DEGREES", "MARTIN", "RANDOM", "REAL", "graph_of"]
 
 # Multiples of a unit of vertices.
 MARTIN: dict[str, tuple[tuple[int, ...], int]] = {

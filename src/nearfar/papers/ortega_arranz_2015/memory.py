@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.lab.bench.cases import Case
 
-__all__ = ["graph_bytes", "solve_bytes"]
-
 
 def graph_bytes(graph: Graph) -> int:
     """Return the bytes of the rows: offsets, targets and weights."""

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Sequence
 from nearfar.lab.checkout import NOTICE
 from nearfar.lab.experiments.claims import beside, spread, verdicts
 from nearfar.lab.experiments.experiment import Done
-from nearfar.lab.experiments.kept import Counts, Kept, KernelRows, share
+from nearfar.lab.experiments.kept import Kept, Part, share
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.ortega_arranz_2015 import counts as counted
 from nearfar.papers.ortega_arranz_2015.claims import CROSSINGS, claims_of
-from nearfar.papers.ortega_arranz_2015.kernels import crauser_iteration
 from nearfar.papers.ortega_arranz_2015.tables import (
     HOW,
     counter_of,
@@ -70,7 +69,7 @@ def _noise(some: Iterable[Done]) -> str:
 
 def _waits() -> str:
     """Return the share of a solve that the kernels take."""
-    kernels = KernelRows("ortega")
+    kernels = Part("kernel_times", "ortega")
     rows = [r for r in kernels.rows if r["label"] == "crauser_successors"]
     if not rows:
         return ""
@@ -82,10 +81,7 @@ def _reasons(done: Sequence[Done]) -> dict[str, str]:
     martin, random, real = (of_kind(done, kind) for kind in ("martin", "random", "real"))
     thin = [one for one in random if one.what["degree"] == 2]
     tuned = "; ".join(
-        filter(
-            None,
-            ("launch shapes are measured, not modelled", _noise(done), _waits()),
-        )
+        filter(None, ("launch shapes are measured, not modelled", _noise(done), _waits()))
     )
     each = f"an iteration of GPU Crauser takes {spread(_iteration(done, _GPU))} us, even if it has few vertices"
     steps = spread(_over(random, "iterations", _MARTIN, _GPU))
@@ -103,8 +99,8 @@ def _reasons(done: Sequence[Done]) -> dict[str, str]:
         counts = f"{fewer}% fewer iterations, each {slower} times as long; {edges} times as many edges are relaxed"
         if device == "CPU":
             name = {"succ.": "successors", "pred.": "predecessors"}[form]
-            counts = f"{counts}; {counted.threshold_cost(Counts(), name)}"
-        elif kernels := crauser_iteration(KernelRows("ortega")):
+            counts = f"{counts}; {counted.threshold_cost(Part('paper_counts', 'threshold'), name)}"
+        elif kernels := counted.crauser_iteration(Part("kernel_times", "ortega")):
             counts = f"{counts}; {kernels}"
         found[key] = counts
     idle = "each vertex is active in only one iteration"
@@ -113,7 +109,7 @@ def _reasons(done: Sequence[Done]) -> dict[str, str]:
         "c, tuned": tuned,
         "c, CPU": each,
         "d, succ.": idle,
-        "d, pred.": counted.idle_readings(Counts()),
+        "d, pred.": counted.idle_readings(Part("paper_counts", "threads")),
         "table 2, CPU": each,
         "table 2, Martin": same,
         "thin": (
@@ -159,11 +155,6 @@ def _ahead(real: Sequence[Done]) -> str:
     return (
         f"the GPU is faster on {', '.join(told)}" if told else "the GPU is faster on none of them"
     )
-
-
-def _steps(real: Sequence[Done]) -> str:
-    wide = [one for one in real if one.what["family"] in ("social", "kronecker")]
-    return spread([c for one in wide if (c := counter_of(one, _GPU, "iterations"))])
 
 
 def _sources(kept: Kept) -> str:
@@ -222,11 +213,7 @@ def page() -> str:
 
 #: Tables that follow a figure, with their columns.
 _TIMES = tuple(f"{label}, ms" for label in (_HEAP, _CPU, _MARTIN, _GPU))
-_TABLES = {
-    2: ("martin-times", _TIMES),
-    3: ("random-times", _TIMES),
-    4: ("real-times", _TIMES),
-}
+_TABLES = {2: ("martin-times", _TIMES), 3: ("random-times", _TIMES), 4: ("real-times", _TIMES)}
 
 
 def _summaries(kept: Kept, number: int) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from nearfar.lab.experiments.experiment import Column, Done, Table
 from nearfar.papers.ortega_arranz_2015.tables import (
@@ -14,11 +15,6 @@ from nearfar.papers.ortega_arranz_2015.tables import (
     ratio_of,
     saved_by_tuning,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-__all__ = ["BOARDS", "TABLE_1", "TABLE_2", "TABLE_3", "TABLE_4", "degree_class", "paper_tables"]
 
 BOARDS = ("Fermi", "Kepler", "Titan")
 _DEGREES = ("deg2", "deg20", "deg200", ">=deg1000")
@@ -203,10 +199,5 @@ def _gains(tuned: Sequence[Done]) -> Table:
         "greatest gain of a class of degrees, of medians over all samples, 0 where the default "
         f"itself was the best. Options tuned: {', '.join(SHAPE)}."
     )
-    return Table(
-        "table-4",
-        "Table 4: time saved by tuning",
-        note,
-        columns,
-        rows if sizes and any(mine) else [],
-    )
+    shown = rows if sizes and any(mine) else []
+    return Table("table-4", "Table 4: time saved by tuning", note, columns, shown)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from nearfar.graph.graph import Graph
 from nearfar.lab.bench.cases import Case, case, proven
 from nearfar.lab.bench.suite import draw_sources
 from nearfar.lab.experiments.claims import table_of_claims
@@ -31,13 +33,6 @@ from nearfar.papers.ortega_arranz_2015.graphs import (
 from nearfar.papers.ortega_arranz_2015.memory import graph_bytes, solve_bytes
 from nearfar.papers.ortega_arranz_2015.paper_tables import paper_tables
 from nearfar.papers.ortega_arranz_2015.tables import tables_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["EXPERIMENT", "OrtegaArranz2015"]
 
 CPU = {
     "CPU Martin succ.": "frontier_successors@cpu",
@@ -118,11 +113,7 @@ class OrtegaArranz2015(Experiment):
         return Input(graph, sources, proven(graph, sources))
 
     def run(
-        self,
-        task: Task,
-        made: Input | None,
-        settings: Settings,
-        progress: Callable[[float], None],
+        self, task: Task, made: Input | None, settings: Settings, progress: Callable[[float], None]
     ) -> dict[str, Any]:
         """Measure one graph: the paper's methods for its kind, launch shapes, memory."""
         assert made is not None

@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from nearfar.lab.experiments.claims import spread
 from nearfar.lab.experiments.experiment import Column, Done, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-__all__ = [
-    "HOW",
-    "ORDER",
-    "counter_of",
-    "fewer_sources",
-    "labels_of",
-    "name_of",
-    "of_kind",
-    "ratio_of",
-    "saved_by_tuning",
-    "seconds_of",
-    "tables_of",
-]
 
 ORDER = (
     "relaxed heap",
@@ -124,18 +108,11 @@ def tables_of(done: Sequence[Done]) -> list[Table]:
         some = of_kind(done, kind)
         if some:
             labels = labels_of(some)
-            rows = [
-                [
-                    name_of(one),
-                    one.result["n"],
-                    one.result["m"],
-                    *(
-                        None if (s := seconds_of(one, label)) is None else s * 1e3
-                        for label in labels
-                    ),
-                ]
-                for one in some
-            ]
+            rows: list[list[Any]] = []
+            for one in some:
+                times = [seconds_of(one, label) for label in labels]
+                milliseconds = [None if s is None else s * 1e3 for s in times]
+                rows.append([name_of(one), one.result["n"], one.result["m"], *milliseconds])
             head = [Column("graph"), Column("vertices"), Column("edges")]
             columns = [*head, *(Column(label, "ms") for label in labels)]
             found.append(Table(f"{kind}-times", title, HOW + fewer_sources(some), columns, rows))
@@ -153,20 +130,12 @@ def _idle(done: Sequence[Done]) -> list[Table]:
                 share = counter_of(one, label, "idle_share")
                 iterations = counter_of(one, label, "iterations")
                 rows.append([name_of(one), label, iterations, total, working, 100 * share])
-    columns = [
-        Column("graph"),
-        Column("method"),
-        Column("iterations"),
-        Column("threads launched"),
-        Column("threads at work"),
-        Column("idle", "%"),
-    ]
+    if not rows:
+        return []
+    columns = [Column("graph"), Column("method"), Column("iterations"), Column("threads launched")]
+    columns += [Column("threads at work"), Column("idle", "%")]
     note = "Figure 2 d: threads of the relax kernel over all iterations, counted in a separate run."
-    return (
-        [Table("idle", "Figure 2 d: working and total threads", note, columns, rows)]
-        if rows
-        else []
-    )
+    return [Table("idle", "Figure 2 d: working and total threads", note, columns, rows)]
 
 
 def saved_by_tuning(one: Done) -> float | None:
@@ -192,24 +161,17 @@ def _shapes(done: Sequence[Done]) -> list[Table]:
         gain = saved_by_tuning(one)
         if gain is not None:
             rows.append([name_of(one), *(one.result["shape"][n] for n in SHAPE), gain])
-    columns = [
-        Column("graph"),
-        Column("relax", "threads"),
-        Column("minimum", "threads"),
-        Column("update", "threads"),
-        Column("carve-out", "%"),
-        Column("gain over the default", "%"),
-    ]
+    if not rows:
+        return []
+    kernels = (Column(kernel, "threads") for kernel in ("relax", "minimum", "update"))
+    columns = [Column("graph"), *kernels, Column("carve-out", "%")]
+    columns.append(Column("gain over the default", "%"))
     note = (
         "Figures 5 and 6: the fastest shape on this device, -1 for the "
         "driver's own carve-out, and its saving in the timed rounds, which alternate between both "
         "(medians; 0 where the default itself was the fastest)."
     )
-    return (
-        [Table("shapes", "Figures 5 and 6: launch shapes and their gain", note, columns, rows)]
-        if rows
-        else []
-    )
+    return [Table("shapes", "Figures 5 and 6: launch shapes and their gain", note, columns, rows)]
 
 
 def _memory(done: Sequence[Done]) -> list[Table]:
@@ -217,17 +179,10 @@ def _memory(done: Sequence[Done]) -> list[Table]:
     if not some:
         return []
     labels = [x for x in ORDER if any(x in one.result["memory"] for one in some)]
-    rows = [
-        [
-            name_of(one),
-            one.result["graph_bytes"] / 2**20,
-            *(
-                None if (b := one.result["memory"].get(label)) is None else b / 2**20
-                for label in labels
-            ),
-        ]
-        for one in some
-    ]
+    rows: list[list[Any]] = []
+    for one in some:
+        held = [one.result["graph_bytes"], *map(one.result["memory"].get, labels)]
+        rows.append([name_of(one), *(None if size is None else size / 2**20 for size in held)])
     columns = [Column("graph"), Column("rows of the graph", "MiB")]
     columns += [Column(label, "MiB") for label in labels]
     note = (

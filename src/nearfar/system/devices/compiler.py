@@ -17,7 +17,6 @@ import contextlib
 import hashlib
 import os
 import re
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import NamedTuple
 from nearfar.errors import KernelCompileError
 from nearfar.system import cache
 from nearfar.system.devices import cupy_module, nvrtc
+from nearfar.system.output import replacing
 
 PACKAGE = Path(__file__).resolve().parents[2]
 _MAGIC = b"nearfar kernel 1\n"
@@ -201,17 +201,10 @@ def _read(path: Path) -> bytes | None:
 
 def _write(path: Path, code: bytes) -> None:
     """Store a payload in the cache by rename; an unwritable cache is not an error."""
-    with contextlib.suppress(OSError):
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:16], suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_MAGIC + hashlib.sha256(code).digest() + code)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+    with contextlib.suppress(OSError), replacing(path) as temporary, temporary.open("wb") as file:
+        file.write(_MAGIC + hashlib.sha256(code).digest() + code)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 @contextlib.contextmanager

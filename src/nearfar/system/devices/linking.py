@@ -8,13 +8,13 @@ library, ``libcudadevrt.a``, which is part of the wheel ``nvidia-cuda-runtime`` 
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from nearfar.errors import KernelCompileError, VariantUnavailable
+from nearfar.system.devices.nvrtc import in_wheels
 
 _NAME = "libcudadevrt.a"
 _CUBIN, _LIBRARY = 0, 4  # CU_JIT_INPUT_CUBIN, CU_JIT_INPUT_LIBRARY
@@ -22,10 +22,7 @@ _CUBIN, _LIBRARY = 0, 4  # CU_JIT_INPUT_CUBIN, CU_JIT_INPUT_LIBRARY
 
 def _folders() -> Iterator[Path]:
     """Yield possible folders of the library, of NVIDIA's wheels first, then of toolkits."""
-    spec = importlib.util.find_spec("nvidia")
-    for wheels in (spec.submodule_search_locations or ()) if spec else ():
-        for pattern in ("cu*/lib", "cuda_runtime/lib"):
-            yield from sorted(Path(wheels).glob(pattern), reverse=True)
+    yield from in_wheels("cu*/lib", "cuda_runtime/lib")
     for variable in ("CUDA_PATH", "CUDA_HOME"):
         if os.environ.get(variable):
             yield from (Path(os.environ[variable]) / part for part in ("lib64", "lib"))

@@ -64,15 +64,18 @@ class _Library:
         return buffer.raw
 
 
-def _candidates() -> Iterator[str]:
-    """Yield possible paths of ``libnvrtc``: NVIDIA's wheels, then names for the loader."""
+def in_wheels(*patterns: str) -> Iterator[Path]:
+    """Yield the files and folders of NVIDIA's wheels that match, those of new versions first."""
     spec = importlib.util.find_spec("nvidia")
     for root in (spec.submodule_search_locations or ()) if spec else ():
-        for pattern in ("cu*/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):
-            yield from sorted(
-                (str(path) for path in Path(root).glob(pattern) if "alt" not in path.name),
-                reverse=True,
-            )
+        for pattern in patterns:
+            yield from sorted(Path(root).glob(pattern), reverse=True)
+
+
+def _candidates() -> Iterator[str]:
+    """Yield possible paths of ``libnvrtc``: NVIDIA's wheels, then names for the loader."""
+    found = in_wheels("cu*/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*")
+    yield from (str(path) for path in found if "alt" not in path.name)
     yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
 
 

@@ -18,46 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.errors import MissingDependencyError, OutOfMemoryError, VariantUnavailable, keyword
-from nearfar.system.devices.cupy_module import (
-    HOW,
-    cupy,
-    cupy_nvrtc,
-    import_and_open,
-    import_cupy,
-    load,
-)
-from nearfar.system.devices.launching import Kernel, Launch, Program, first_cooperative
-
-__all__ = [
-    "Compiling",
-    "Device",
-    "Kernel",
-    "Launch",
-    "Pinned",
-    "Program",
-    "Timer",
-    "available",
-    "can_link",
-    "compiling_in_background",
-    "copied",
-    "cupy",
-    "cupy_nvrtc",
-    "device",
-    "device_count",
-    "download",
-    "first_cooperative",
-    "import_and_open",
-    "in_turn",
-    "is_device_array",
-    "memory",
-    "on_device",
-    "program",
-    "require_memory",
-    "scalar",
-    "synchronize",
-    "upload",
-    "wait",
-]
+from nearfar.system.devices.cupy_module import HOW, import_cupy, load
+from nearfar.system.devices.cupy_module import cupy as cupy
+from nearfar.system.devices.cupy_module import cupy_nvrtc as cupy_nvrtc
+from nearfar.system.devices.cupy_module import import_and_open as import_and_open
+from nearfar.system.devices.launching import Kernel as Kernel
+from nearfar.system.devices.launching import Launch as Launch
+from nearfar.system.devices.launching import Program as Program
+from nearfar.system.devices.launching import first_cooperative as first_cooperative
 
 P = ParamSpec("P")
 T = TypeVar("T")

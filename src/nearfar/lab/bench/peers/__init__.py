@@ -7,21 +7,13 @@ file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from nearfar.lab.bench.peers.base import Peer
-from nearfar.lab.bench.peers.gap import Gap
-from nearfar.lab.bench.peers.igraph import Igraph
+from nearfar.lab.bench.peers.gap import Gap, Wasp
+from nearfar.lab.bench.peers.libraries import Igraph, Networkit, Networkx, Rustworkx, Scipy
 from nearfar.lab.bench.peers.nearfar import Nearfar
-from nearfar.lab.bench.peers.networkit import Networkit
-from nearfar.lab.bench.peers.networkx import Networkx
 from nearfar.lab.bench.peers.pasgal import Pasgal
-from nearfar.lab.bench.peers.rustworkx import Rustworkx
-from nearfar.lab.bench.peers.scipy import Scipy
-from nearfar.lab.bench.peers.wasp import Wasp
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["PEERS", "Nearfar", "Peer", "contenders"]
 

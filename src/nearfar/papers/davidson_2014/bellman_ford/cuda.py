@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from nearfar.algorithms.bellman_ford import cuda as queue_cuda
 from nearfar.cuda.device_graph import device_graph
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
-from nearfar.registry import Answer, variant
+from nearfar.registry import Answer, Workspace, variant
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Workspace
-
-__all__ = ["all_vertices", "queue_cuda"]
 
 _BLOCK = 256
 _LOOK_EVERY = 4  # iterations between two reads of the state

@@ -16,8 +16,6 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from nearfar.papers.davidson_2014.near_far.driver import Run
 
-__all__ = ["Buckets"]
-
 _FILE = "papers/davidson_2014/near_far/bucketing.cuh"
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from nearfar.cuda.device_graph import DeviceGraph
 
-__all__ = ["Buffers"]
-
 RING = 4096  # kRecords of state.cuh
 _STATE = "papers/davidson_2014/near_far/state.cuh"
 

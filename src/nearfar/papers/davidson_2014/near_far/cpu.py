@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.delta import paper_delta
+from nearfar.graph.graph import Graph
 from nearfar.options import DeltaOptions, NoOptions
-from nearfar.registry import Answer, variant
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Workspace
-
-__all__ = ["BucketCount", "bucketing", "near_far", "workfront_sweep"]
+from nearfar.registry import Answer, Workspace, variant
 
 _SWEEP, _NEAR_FAR = 0, 1  # policies of cpu.cpp; greater numbers are a count of buckets
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nearfar.graph.graph import Graph
 from nearfar.papers.davidson_2014.near_far.buckets import Buckets
 from nearfar.papers.davidson_2014.near_far.driver import Policy, run
 from nearfar.papers.davidson_2014.near_far.options import (
@@ -12,18 +13,7 @@ from nearfar.papers.davidson_2014.near_far.options import (
     SweepOptions,
     counts_fit,
 )
-from nearfar.registry import variant
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Answer, Workspace
-
-__all__ = [
-    "bucketing",
-    "hybrid_sweep",
-    "near_far_host_loop",
-    "workfront_sweep",
-]
+from nearfar.registry import Answer, Workspace, variant
 
 
 @variant(

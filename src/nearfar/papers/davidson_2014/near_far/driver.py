@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from nearfar.papers.davidson_2014.near_far.options import NearFarOptions, SweepOptions
     from nearfar.registry import Workspace
 
-__all__ = ["Policy", "Run", "run"]
-
 _FOLDER = "papers/davidson_2014/near_far"
 _BLOCK = 256
 

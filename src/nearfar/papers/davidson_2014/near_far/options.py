@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from nearfar.errors import OptionError, quoted
+from nearfar.graph.graph import Graph
 from nearfar.options import DeltaOptions
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Request
-
-__all__ = [
-    "DUPLICATES",
-    "TRAVERSALS",
-    "BucketOptions",
-    "NearFarOptions",
-    "SweepOptions",
-    "counts_fit",
-]
+from nearfar.registry import Request
 
 TRAVERSALS = ("thread", "cooperative_blocks", "cta_warp_scan", "load_balanced")
 DUPLICATES = ("owners", "claim")

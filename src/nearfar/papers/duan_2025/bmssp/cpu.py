@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nearfar import _cpu
 from nearfar.errors import OptionError
-from nearfar.registry import Answer, variant
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Workspace
-
-__all__ = ["BmsspOptions", "bmssp"]
+from nearfar.graph.graph import Graph
+from nearfar.registry import Answer, Workspace, variant
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.algorithms.bellman_ford.cpu import solve
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
+from nearfar.options import NoOptions
 from nearfar.registry import Answer, Workspace, variant
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-    from nearfar.options import NoOptions
-
-__all__ = ["edge_classes", "queue", "textbook"]
 
 _EDGE_CLASSES: Slot[_cpu.EdgeClasses] = Slot("edge classes")
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar.algorithms.bellman_ford.cuda import BLOCK, QueueRun, decide, finish
 from nearfar.errors import OptionError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-from nearfar.registry import Answer, variant
+from nearfar.options import NoOptions
+from nearfar.registry import Answer, Request, Workspace, variant
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.options import NoOptions
-    from nearfar.registry import Request, Workspace
-
-__all__ = ["ChildOptions", "child_launches", "edge_classes", "queue", "sort_into_classes", "warps"]
 
 _CHILDREN = "papers/johnson_apsp/bellman_ford/child_launches.cuh"
 _PENDING = 2048  # maximum number of pending child launches, the device runtime's default

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
 
-__all__ = ["johnson_flag", "johnson_prefix", "johnson_queue"]
-
 _KERNELS = "papers/johnson_apsp/johnson/inner.cuh"
 _BLOCK = 256
 Form = Literal["flag", "queue", "prefix"]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from nearfar.graph.graph import Graph
+from nearfar.options import NoOptions
 from nearfar.papers.martin_2009.frontier.dense import dense_matrix, fits_dense
 from nearfar.registry import Answer, Workspace, variant
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.options import NoOptions
 
 
 def _lists(graph: Graph, source: int, workspace: Workspace, predecessors: bool) -> Answer:
@@ -36,63 +35,57 @@ def _stop(workspace: Workspace) -> tuple[float | None, Any, bool]:
     return workspace.limit, workspace.targets, workspace.stats == "full"
 
 
-@variant(
+def _form(
+    idea: str,
+    section: str,
+    summary: str,
+    complexity: str,
+    solve: Callable[[Graph, int, Workspace, bool], Answer],
+    predecessors: bool,
+    **more: Any,
+) -> None:
+    """Register a form: all vertices at the minimum are settled, then edges are relaxed."""
+
+    @variant(
+        idea,
+        device="cpu",
+        summary=summary,
+        paper="martin-2009",
+        section=section,
+        complexity=complexity,
+        **more,
+    )
+    def run(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+        return solve(graph, source, workspace, predecessors)
+
+
+_form(
     "frontier_successors",
-    device="cpu",
-    summary="compound frontier, frontier vertices relax their successors (F-CPU)",
-    paper="martin-2009",
-    section="3, relax_F; F-CPU",
-    complexity="O(n * iterations + m)",
+    "3, relax_F; F-CPU",
+    "compound frontier, frontier vertices relax their successors (F-CPU)",
+    "O(n * iterations + m)",
+    *(_lists, False),
 )
-def frontier_successors(
-    graph: Graph, source: int, options: NoOptions, workspace: Workspace
-) -> Answer:
-    """Settle all vertices at the minimum, then relax their successors."""
-    return _lists(graph, source, workspace, predecessors=False)
-
-
-@variant(
+_form(
     "frontier_predecessors",
-    device="cpu",
-    summary="compound frontier, unsettled vertices relax over their predecessors (U-CPU)",
-    paper="martin-2009",
-    section="3, relax_U; U-CPU",
-    complexity="O((n + m) * iterations)",
+    "3, relax_U; U-CPU",
+    "compound frontier, unsettled vertices relax over their predecessors (U-CPU)",
+    "O((n + m) * iterations)",
+    *(_lists, True),
 )
-def frontier_predecessors(
-    graph: Graph, source: int, options: NoOptions, workspace: Workspace
-) -> Answer:
-    """Settle all vertices at the minimum; unsettled vertices look for frontier predecessors."""
-    return _lists(graph, source, workspace, predecessors=True)
-
-
-@variant(
+_form(
     "frontier_matrix_successors",
-    device="cpu",
-    summary="compound frontier on a matrix, frontier vertices walk their rows (F-CPU)",
+    "5, F-CPU",
+    "compound frontier on a matrix, frontier vertices walk their rows (F-CPU)",
+    "O(n**2 + n * iterations)",
+    *(_matrix, False),
     requires=fits_dense,
-    paper="martin-2009",
-    section="5, F-CPU",
-    complexity="O(n**2 + n * iterations)",
 )
-def frontier_matrix_successors(
-    graph: Graph, source: int, options: NoOptions, workspace: Workspace
-) -> Answer:
-    """Settle all vertices at the minimum, then walk their matrix rows."""
-    return _matrix(graph, source, workspace, predecessors=False)
-
-
-@variant(
+_form(
     "frontier_matrix_predecessors",
-    device="cpu",
-    summary="compound frontier on a matrix, unsettled vertices walk their columns (U-CPU)",
+    "5, U-CPU",
+    "compound frontier on a matrix, unsettled vertices walk their columns (U-CPU)",
+    "O(n**2 * iterations)",
+    *(_matrix, True),
     requires=fits_dense,
-    paper="martin-2009",
-    section="5, U-CPU",
-    complexity="O(n**2 * iterations)",
 )
-def frontier_matrix_predecessors(
-    graph: Graph, source: int, options: NoOptions, workspace: Workspace
-) -> Answer:
-    """Settle all vertices at the minimum; every unsettled vertex walks its matrix column."""
-    return _matrix(graph, source, workspace, predecessors=True)

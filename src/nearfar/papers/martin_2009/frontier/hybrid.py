@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from nearfar.cuda.device_graph import DeviceGraph
     from nearfar.graph.graph import Graph
 
-__all__ = ["HostSteps", "hybrid_steps"]
-
 
 class HostSteps:
     """Host copies of the three arrays, and the steps that use them."""

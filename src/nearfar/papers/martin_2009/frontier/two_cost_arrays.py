@@ -6,33 +6,26 @@ has a separate loop. It is included so that the race can be observed and counted
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.launch_shapes import resolve
 from nearfar.cuda.loops.settle import COUNT_SLOTS
-from nearfar.registry import Answer
+from nearfar.graph.graph import Graph
+from nearfar.options import LaunchOptions
+from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
 from nearfar.system.devices.runtime import Launch
 
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.options import LaunchOptions
-    from nearfar.registry import Workspace
-
-__all__ = ["solve_two_cost_arrays"]
-
 
 def solve_two_cost_arrays(
-    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
+    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace, idea: str
 ) -> Answer:
     """Sweep until no distance decreases; the answer may be wrong, as the paper shows."""
     cp = runtime.cupy()
     device = device_graph(graph)
     program = runtime.program("papers/martin_2009/frontier/two_cost_arrays.cuh", device.macros)
-    threads = resolve(options, graph, "two_cost_arrays", runtime.device().name).relax
+    threads = resolve(options, graph, idea, runtime.device().name).relax
     n = np.int64(device.n)
     blocks = max(1, -(-device.n // threads))
     distance = cp.empty(device.n, dtype=device.weight_dtype)

@@ -2,91 +2,70 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
+from nearfar.graph.graph import Graph
+from nearfar.options import NoOptions
 from nearfar.papers.ortega_arranz_2015.crauser.lightest import lightest_in, lightest_out
 from nearfar.registry import Answer, Workspace, variant
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-    from nearfar.graph.graph import Graph
-    from nearfar.options import NoOptions
-
-
-def _run(
-    graph: Graph,
-    source: int,
-    workspace: Workspace,
+def _form(
+    idea: str,
+    origin: tuple[str, str],
+    summary: str,
     *,
-    out: NDArray[Any] | None = None,
-    into: NDArray[Any] | None = None,
+    out: bool = False,
+    into: bool = False,
     predecessors: bool = False,
-) -> Answer:
-    from nearfar import _cpu
+) -> None:
+    """Register a form: criteria by lightest out-edges or in-edges, and the side that relaxes."""
+    paper, section = origin
 
-    view = graph.transpose().view if predecessors else graph.view
-    distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
-    full = workspace.stats == "full"
-    stats = _cpu.crauser_lists(
-        view, predecessors, out, into, source, distances, workspace.limit, workspace.targets, full
+    @variant(
+        idea,
+        device="cpu",
+        summary=summary,
+        paper=paper,
+        section=section,
+        complexity="O((n + m) * iterations)" if predecessors else "O(n * iterations + m)",
     )
-    return Answer(distances, stats)
+    def run(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+        from nearfar import _cpu
+
+        view = graph.transpose().view if predecessors else graph.view
+        lightest = lightest_out(graph) if out else None, lightest_in(graph) if into else None
+        distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+        limit, targets, full = workspace.limit, workspace.targets, workspace.stats == "full"
+        stats = _cpu.crauser_lists(
+            view, predecessors, *lightest, source, distances, limit, targets, full
+        )
+        return Answer(distances, stats)
 
 
-@variant(
+_form(
     "crauser_successors",
-    device="cpu",
-    summary="settle up to min(distance + lightest out-edge), relax successors (CPU Crauser)",
-    paper="ortega-arranz-2015",
-    section="3.2, Successors variant",
-    complexity="O(n * iterations + m)",
+    ("ortega-arranz-2015", "3.2, Successors variant"),
+    "settle up to min(distance + lightest out-edge), relax successors (CPU Crauser)",
+    out=True,
 )
-def crauser_successors(
-    graph: Graph, source: int, options: NoOptions, workspace: Workspace
-) -> Answer:
-    """Settle by Crauser's out-criterion; settled vertices relax their successors."""
-    return _run(graph, source, workspace, out=lightest_out(graph))
-
-
-@variant(
+_form(
     "crauser_predecessors",
-    device="cpu",
-    summary="settle up to min(distance + lightest out-edge), relax over predecessors",
-    paper="ortega-arranz-2015",
-    section="3.3, Predecessors variant",
-    complexity="O((n + m) * iterations)",
+    ("ortega-arranz-2015", "3.3, Predecessors variant"),
+    "settle up to min(distance + lightest out-edge), relax over predecessors",
+    out=True,
+    predecessors=True,
 )
-def crauser_predecessors(
-    graph: Graph, source: int, options: NoOptions, workspace: Workspace
-) -> Answer:
-    """Settle by Crauser's out-criterion; unsettled vertices look for frontier predecessors."""
-    return _run(graph, source, workspace, out=lightest_out(graph), predecessors=True)
-
-
-@variant(
+_form(
     "crauser_in",
-    device="cpu",
-    summary="settle v up to min(distance) + v's lightest in-edge (in-criterion), relax successors",
-    paper="crauser-1998",
-    section="IN-criterion",
-    complexity="O(n * iterations + m)",
+    ("crauser-1998", "IN-criterion"),
+    "settle v up to min(distance) + v's lightest in-edge (in-criterion), relax successors",
+    into=True,
 )
-def crauser_in(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Settle by Crauser's in-criterion; settled vertices relax their successors."""
-    return _run(graph, source, workspace, into=lightest_in(graph))
-
-
-@variant(
+_form(
     "crauser_in_out",
-    device="cpu",
-    summary="settle by the out-criterion or the in-criterion, relax successors",
-    paper="crauser-1998",
-    section="OUT- and IN-criterion",
-    complexity="O(n * iterations + m)",
+    ("crauser-1998", "OUT- and IN-criterion"),
+    "settle by the out-criterion or the in-criterion, relax successors",
+    out=True,
+    into=True,
 )
-def crauser_in_out(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Settle by either criterion; settled vertices relax their successors."""
-    return _run(graph, source, workspace, out=lightest_out(graph), into=lightest_in(graph))

@@ -6,18 +6,14 @@ criterion is a pair of kernels and the arrays of lightest edges that they read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nearfar.cuda.device_graph import device_graph
 from nearfar.cuda.loops.settle import Criterion, Settle, Steps, settle_loop
+from nearfar.graph.graph import Graph
 from nearfar.options import LaunchOptions
 from nearfar.papers.ortega_arranz_2015.crauser.fused import FusedOptions, solve_fused
 from nearfar.papers.ortega_arranz_2015.crauser.lightest import KERNELS, device_lightest
 from nearfar.registry import Answer, Workspace, variant
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
 
 
 def _run(
@@ -50,69 +46,53 @@ def _run(
     return settle_loop(run, steps, workspace)
 
 
-@variant(
+def _form(
+    idea: str, origin: tuple[str, str], summary: str, *, tune: bool = False, **by: bool
+) -> None:
+    """Register a form: criteria by lightest out-edges or in-edges, and the relax kernel."""
+    paper, section = origin
+
+    @variant(
+        idea,
+        device="cuda",
+        summary=summary,
+        options=LaunchOptions,
+        paper=paper,
+        section=section,
+        complexity="O((n + m) * iterations)" if "predecessors" in by else "O(n * iterations + m)",
+        tune=tune,
+    )
+    def run(graph: Graph, source: int, options: LaunchOptions, workspace: Workspace) -> Answer:
+        return _run(graph, source, options, workspace, idea, **by)
+
+
+_form(
     "crauser_successors",
-    device="cuda",
-    summary="settle up to min(distance + lightest out-edge), relax successors (GPU Crauser)",
-    options=LaunchOptions,
-    paper="ortega-arranz-2015",
-    section="3.2, GPU Crauser Successors",
-    complexity="O(n * iterations + m)",
+    ("ortega-arranz-2015", "3.2, GPU Crauser Successors"),
+    "settle up to min(distance + lightest out-edge), relax successors (GPU Crauser)",
+    out=True,
     tune=True,
 )
-def crauser_successors(
-    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
-) -> Answer:
-    """Run the successors variant: Algorithm 1 with three kernels per iteration."""
-    return _run(graph, source, options, workspace, "crauser_successors", out=True)
-
-
-@variant(
+_form(
     "crauser_predecessors",
-    device="cuda",
-    summary="settle up to min(distance + lightest out-edge), relax over predecessors",
-    options=LaunchOptions,
-    paper="ortega-arranz-2015",
-    section="3.3, GPU Crauser Predecessors",
-    complexity="O((n + m) * iterations)",
+    ("ortega-arranz-2015", "3.3, GPU Crauser Predecessors"),
+    "settle up to min(distance + lightest out-edge), relax over predecessors",
+    out=True,
+    predecessors=True,
 )
-def crauser_predecessors(
-    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
-) -> Answer:
-    """Run the predecessors variant."""
-    return _run(
-        graph, source, options, workspace, "crauser_predecessors", out=True, predecessors=True
-    )
-
-
-@variant(
+_form(
     "crauser_in",
-    device="cuda",
-    summary="settle v up to min(distance) + v's lightest in-edge (in-criterion), relax successors",
-    options=LaunchOptions,
-    paper="crauser-1998",
-    section="IN-criterion",
-    complexity="O(n * iterations + m)",
+    ("crauser-1998", "IN-criterion"),
+    "settle v up to min(distance) + v's lightest in-edge (in-criterion), relax successors",
+    into=True,
 )
-def crauser_in(graph: Graph, source: int, options: LaunchOptions, workspace: Workspace) -> Answer:
-    """Settle by the in-criterion in the same three kernels."""
-    return _run(graph, source, options, workspace, "crauser_in", into=True)
-
-
-@variant(
+_form(
     "crauser_in_out",
-    device="cuda",
-    summary="settle by the out-criterion or the in-criterion, relax successors",
-    options=LaunchOptions,
-    paper="crauser-1998",
-    section="OUT- and IN-criterion",
-    complexity="O(n * iterations + m)",
+    ("crauser-1998", "OUT- and IN-criterion"),
+    "settle by the out-criterion or the in-criterion, relax successors",
+    out=True,
+    into=True,
 )
-def crauser_in_out(
-    graph: Graph, source: int, options: LaunchOptions, workspace: Workspace
-) -> Answer:
-    """Settle by either criterion in the same three kernels."""
-    return _run(graph, source, options, workspace, "crauser_in_out", out=True, into=True)
 
 
 @variant(

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import OptionError, SolverError, quoted
 from nearfar.graph.dtypes import limit_in_dtype
+from nearfar.graph.graph import Graph
 from nearfar.papers.ortega_arranz_2015.crauser.lightest import device_lightest
-from nearfar.registry import Answer
+from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
-
-if TYPE_CHECKING:
-    from nearfar.graph.graph import Graph
-    from nearfar.registry import Workspace
-
-__all__ = ["FusedOptions", "solve_fused"]
 
 ITERATIONS_BEYOND = 2  # bound of the watchdog beyond the number of vertices
 

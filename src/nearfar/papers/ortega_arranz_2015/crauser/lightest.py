@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from nearfar.graph.graph import Graph
-
-__all__ = ["KERNELS", "device_lightest", "lightest_in", "lightest_out"]
 
 KERNELS = "papers/ortega_arranz_2015/crauser/crauser.cuh"
 LIGHTEST_OUT: Slot[NDArray[Any]] = Slot("lightest out-edges")
