@@ -23,6 +23,7 @@ from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
 
 _ARTIFICIAL = 10**8  # weight of the edges from an artificial source
+_Part = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any]"]  # sources, targets, weights
 
 
 @generator(
@@ -80,36 +81,31 @@ def spgrid(
     following = ids - place + (place + 1) % width
     inner, across = Stream(seed, "spgrid.inner"), Stream(seed, "spgrid.across")
 
-    sources, targets, weights = [], [], []
-
-    def add(s: NDArray[Any], t: NDArray[Any], w: NDArray[Any]) -> None:
-        sources.append(s)
-        targets.append(t)
-        weights.append(w)
-
+    parts: list[_Part]
     if hard:
-        add(ids, following, np.ones(n, np.int64))
+        parts = [(ids, following, np.ones(n, np.int64))]
         extra = 64 * layers
         layer = np.repeat(np.arange(layers), 64) * width
         from_place = inner.integers(0, width - 1, extra)
         to_place = inner.integers(0, width - 2, extra, start=extra)
         to_place += to_place >= from_place  # no self-loops
-        add(layer + from_place, layer + to_place, inner.integers(0, 100, extra, start=2 * extra))
+        drawn = inner.integers(0, 100, extra, start=2 * extra)
+        parts.append((layer + from_place, layer + to_place, drawn))
     else:
-        add(ids, following, inner.integers(0, 10_000, n))
-        add(following, ids, inner.integers(0, 10_000, n, start=n))
+        parts = [
+            (ids, following, inner.integers(0, 10_000, n)),
+            (following, ids, inner.integers(0, 10_000, n, start=n)),
+        ]
     low, high = (-10_000, -1_000) if variant == "hard_negative" else (1_000, 10_000)
     for i, ahead in enumerate((1, 6, 11, 16, 21) if hard else (1,)):
         count = max(0, n - ahead * width)
         drawn = across.integers(low, high, count, start=i * n)
         square = ahead * ahead if variant == "hard_positive" else 1
-        add(ids[:count], ids[:count] + ahead * width, drawn * square)
+        parts.append((ids[:count], ids[:count] + ahead * width, drawn * square))
     first = np.arange(width)
     entering = Stream(seed, "spgrid.source").integers(low, high, width)
-    add(np.full(width, n), first, entering)
-    return _instance(
-        sources, targets, weights, n + 1, n, dtype, f"spgrid.{variant}", artificial_source, seed
-    )
+    parts.append((np.full(width, n), first, entering))
+    return _instance(parts, n + 1, n, dtype, f"spgrid.{variant}", artificial_source, seed)
 
 
 @generator(
@@ -178,9 +174,8 @@ def sprand(
     if top:
         p = Stream(seed, "sprand.potential").integers(0, top, n)
         weights += p[sources] - p[targets]
-    return _instance(
-        [sources], [targets], [weights], n, 0, dtype, "sprand", artificial_source, seed
-    )
+    parts = [(sources, targets, weights)]
+    return _instance(parts, n, 0, dtype, "sprand", artificial_source, seed)
 
 
 @generator("spacyc", "acyclic graphs of Cherkassky et al. (1996), also all negative", negative=True)
@@ -243,23 +238,15 @@ def spacyc(
         weights = sign * np.concatenate(
             [np.ones(n - 1, np.int64), stream.integers(0, 10_000, extra)]
         )
-    return _instance(
-        [ids[:-1], np.minimum(one, other)],
-        [ids[1:], np.maximum(one, other)],
-        [weights],
-        n,
-        0,
-        dtype,
-        f"spacyc.{variant}",
-        artificial_source,
-        seed,
-    )
+    parts = [
+        (ids[:-1], ids[1:], weights[: n - 1]),
+        (np.minimum(one, other), np.maximum(one, other), weights[n - 1 :]),
+    ]
+    return _instance(parts, n, 0, dtype, f"spacyc.{variant}", artificial_source, seed)
 
 
 def _instance(
-    sources: list[NDArray[Any]],
-    targets: list[NDArray[Any]],
-    weights: list[NDArray[Any]],
+    parts: list[_Part],
     n: int,
     source: int,
     dtype: np.dtype[Any] | None,
@@ -273,15 +260,15 @@ def _instance(
             f"{keyword('artificial_source')} is {quoted(artificial_source)}: give True or False"
         )
     if artificial_source:
-        sources = [*sources, np.full(n, n)]
-        targets = [*targets, np.arange(n)]
-        weights = [*weights, np.where(np.arange(n) == source, 0, _ARTIFICIAL)]
+        ids = np.arange(n)
+        parts = [*parts, (np.full(n, n), ids, np.where(ids == source, 0, _ARTIFICIAL))]
         n, source = n + 1, n
+    sources, targets, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     index = common.index_dtype(n)
     return common.build(
-        np.concatenate(sources).astype(index),
-        np.concatenate(targets).astype(index),
-        None if dtype is None else common.to_dtype(np.concatenate(weights), dtype),
+        sources.astype(index),
+        targets.astype(index),
+        None if dtype is None else common.to_dtype(weights, dtype),
         n,
         directed=True,
         family=family,

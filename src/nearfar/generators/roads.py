@@ -45,12 +45,8 @@ def network(
     ``weight`` is ``"time"`` or ``"length"``: milliseconds or centimetres for integers, seconds or
     metres for floats.
     """
-    sources, targets, street, points = (
-        streets.sources,
-        streets.targets,
-        streets.street,
-        streets.points,
-    )
+    sources, targets = streets.sources, streets.targets
+    street, points = streets.street, streets.points
     gap = points[sources] - points[targets]
     gap *= gap
     lengths = np.sqrt(gap[:, 0] + gap[:, 1])

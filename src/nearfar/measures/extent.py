@@ -21,12 +21,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import NegativeWeightError, OptionError, UnreachableError
+from nearfar.errors import OptionError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
-from nearfar.measures.simple import refuse_unreached
+from nearfar.measures.simple import measured_turns, refuse_unreached
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
@@ -278,9 +278,7 @@ class _Bounds:
     ) -> None:
         check_stats(None, progress)
         self.progress = progress
-        named = as_graph_or_turns(graph, weight)
-        if named.n_negative:
-            raise NegativeWeightError(named.first_negative, named.n_negative)
+        named = measured_turns(graph, weight)
         n = named.n_vertices
         if not n:
             raise OptionError("the graph has no vertices: its extent is undefined")

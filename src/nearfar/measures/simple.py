@@ -30,7 +30,7 @@ from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device
 from nearfar.registry import Request
 from nearfar.solve.many import distances
-from nearfar.solve.steps.request import as_graph, vertex_indices
+from nearfar.solve.steps.request import as_graph, as_graph_or_turns, vertex_indices
 from nearfar.system.devices import runtime
 
 Answer = TypeVar("Answer")
@@ -56,19 +56,17 @@ _SIMPLE: Slot[Simple] = Slot("without parallel edges")
 
 
 def measured_turns(graph: Any, weight: Any) -> Graph | TurnGraph:
-    """Return the result of :func:`measured`; a graph with turns is returned unchanged."""
-    if not isinstance(graph, TurnGraph):
-        return measured(graph, weight)
-    if graph.n_negative:
-        raise NegativeWeightError(graph.first_negative, graph.n_negative)
-    return graph
+    """Return a graph with weights that are not negative; one with turns is returned unchanged."""
+    found = as_graph_or_turns(graph, weight)
+    if found.n_negative:
+        raise NegativeWeightError(found.first_negative, found.n_negative)
+    return found
 
 
 def measured(graph: Any, weight: Any) -> Graph:
     """Return a Graph with weights that are not negative."""
     found = as_graph(graph, weight)
-    if found.n_negative:
-        raise NegativeWeightError(found.first_negative, found.n_negative)
+    measured_turns(found, weight)
     return found
 
 

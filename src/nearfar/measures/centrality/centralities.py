@@ -95,13 +95,14 @@ def closeness(
     if solved.n_vertices < 2:
         return np.zeros(len(rows))
     pivots = _drawn(solved.n_vertices, samples, seed)
+    call = {"device": device, "threads": threads, "limit": limit, "progress": progress}
     others: Any = solved.n_vertices - 1
     if pivots is None:
         around = _oriented(solved, outward)
-        count, total, _ = _reduced(around, rows, "summary", device, threads, limit, progress)
+        count, total, _ = _reduced(around, rows, "summary", **call)
     else:
         around = _oriented(solved, not outward)
-        count, total, _ = _from_pivots(around, pivots, device, threads, limit, progress)
+        count, total, _ = _from_pivots(around, pivots, **call)
         count, total, others = count[rows], total[rows], _others(rows, pivots)
     found = np.zeros(len(count))
     np.divide(count, total, out=found, where=total > 0)
@@ -161,13 +162,14 @@ def harmonic(
     if not n:
         return np.zeros(0)
     rows, pivots = _rows(solved, vertices), _drawn(n, samples, seed)
+    call = {"device": device, "threads": threads, "limit": limit, "progress": progress}
     found: NDArray[np.float64]
     if pivots is None:
         around = _oriented(solved, outward)
-        found = _reduced(around, rows, "harmonic", device, threads, limit, progress)
+        found = _reduced(around, rows, "harmonic", **call)
         return found
     around = _oriented(solved, not outward)
-    _, _, found = _from_pivots(around, pivots, device, threads, limit, progress)
+    _, _, found = _from_pivots(around, pivots, **call)
     found = found[rows] * ((n - 1) / _others(rows, pivots))
     return found
 
@@ -222,7 +224,9 @@ def average_length(
     if n < 2:
         return 0.0
     rows = _drawn(n, samples, seed)
-    count, total, _ = _reduced(solved, rows, "summary", device, threads, None, progress)
+    count, total, _ = _reduced(
+        solved, rows, "summary", device=device, threads=threads, progress=progress
+    )
     advice = "take the largest component, or measures.efficiency"
     refuse_unreached(solved, rows, count, f"the mean distance is infinite: {advice}")
     return float(total.sum()) / (len(count) * (n - 1))
@@ -279,7 +283,7 @@ def efficiency(
     if n < 2:
         return 0.0
     rows = _drawn(n, samples, seed)
-    found = _reduced(solved, rows, "harmonic", device, threads, None, progress)
+    found = _reduced(solved, rows, "harmonic", device=device, threads=threads, progress=progress)
     return float(found.sum()) / (len(found) * (n - 1))
 
 
@@ -306,12 +310,7 @@ def _others(rows: Any, pivots: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _from_pivots(
-    graph: Graph | TurnGraph,
-    pivots: NDArray[np.int64],
-    device: Any,
-    threads: Any,
-    limit: Any,
-    progress: Any,
+    graph: Graph | TurnGraph, pivots: NDArray[np.int64], progress: Any, **call: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Return per vertex the number of pivots that reach it, sums of distances and reciprocals."""
     check_stats(None, progress)
@@ -320,7 +319,7 @@ def _from_pivots(
     step = max(1, _ENTRIES // n)
     for first in range(0, len(pivots), step):
         some = pivots[first : first + step]
-        rows = distances(plain, some, device=device, threads=threads, limit=limit)
+        rows = distances(plain, some, **call)
         for pivot, row in zip(some, as_numpy(rows, "distances"), strict=True):
             reached = row != unreached_value(row.dtype)
             reached[pivot] = False
@@ -333,20 +332,9 @@ def _from_pivots(
     return count, total, inverse
 
 
-def _reduced(
-    graph: Graph | TurnGraph,
-    rows: Any,
-    kind: str,
-    device: Any,
-    threads: Any,
-    limit: Any,
-    progress: Any,
-) -> Any:
+def _reduced(graph: Graph | TurnGraph, rows: Any, kind: str, **call: Any) -> Any:
     """Return the reduction of the rows of vertex indices (None for all), in host memory."""
-    plain = graph.without_names()
-    call: dict[str, Any]
-    call = {"device": device, "threads": threads, "limit": limit, "progress": progress}
-    found = distances(plain, rows, reduce=kind, **call)
+    found: Any = distances(graph.without_names(), rows, reduce=kind, **call)
     if isinstance(found, tuple):
         return tuple(as_numpy(column, "a reduction") for column in found)
     return as_numpy(found, "a reduction")
