@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.csgraph.inputs import adjacency, check_limit, source_indices
+from nearfar.csgraph.inputs import adjacency, check_limit, host_rows, source_indices
 from nearfar.csgraph.k_paths import yen
 from nearfar.csgraph.rows import (
     Engine,
     NegativeCycleError,
     nearest_source,
+    small_rows,
     solve_rows,
     warn_negative,
 )
@@ -39,7 +40,6 @@ from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
     from nearfar.csgraph.rows import Device
-    from nearfar.graph.graph import Graph
 
 __all__ = [
     "NegativeCycleError",
@@ -66,21 +66,46 @@ def __getattr__(name: str) -> Any:
 
 
 def _answer(
-    graph: Graph,
+    csgraph: Any,
+    directed: bool,
     indices: Any,
     return_predecessors: bool,
+    unweighted: bool,
     engine: Engine,
     *,
     limit: float | None = None,
     anywhere: bool = False,
+    finite: bool = False,
+    warns: bool = False,
 ) -> Any:
-    sources, shape = source_indices(indices, graph.n_vertices)
-    rows = solve_rows(
-        graph, sources, engine, limit=limit, predecessors=return_predecessors, anywhere=anywhere
-    )
-    shape = (*shape, graph.n_vertices)
-    distances = rows.distances.reshape(shape)
-    return (distances, rows.predecessors.reshape(shape)) if return_predecessors else distances
+    """Return the rows of a function; ``warns`` as SciPy's dijkstra of negative weights."""
+    rows = host_rows(csgraph, unweighted, finite=finite)
+    graph = None
+    if rows is None:
+        graph = adjacency(csgraph, directed, unweighted, finite=finite)
+        n = graph.n_vertices
+    else:
+        n = len(rows.indptr) - 1
+    sources, shape = source_indices(indices, n)
+    shape = (*shape, n)
+    small = small_rows(
+        rows, sources, engine, directed=directed, unweighted=unweighted and not finite,
+        limit=limit, predecessors=return_predecessors,
+    )  # fmt: skip
+    if small is not None:
+        distances, before = small[0].reshape(shape), small[1]
+        return (distances, before.reshape(shape)) if return_predecessors else distances
+    if graph is None:
+        graph = adjacency(csgraph, directed, unweighted, finite=finite, rows=rows)
+    try:
+        found = solve_rows(
+            graph, sources, engine, limit=limit, predecessors=return_predecessors, anywhere=anywhere
+        )
+    finally:
+        if warns:
+            warn_negative(graph)
+    distances = found.distances.reshape(shape)
+    return (distances, found.predecessors.reshape(shape)) if return_predecessors else distances
 
 
 def dijkstra(
@@ -139,16 +164,27 @@ def dijkstra(
     O(k (n + m) log n) at worst for k sources.
     """
     engine = Engine(device, threads, method_variant)
-    graph = adjacency(csgraph, directed, unweighted)
     bound = check_limit(limit)
     if not min_only:
-        try:
-            return _answer(graph, indices, return_predecessors, engine, limit=bound)
-        finally:
-            warn_negative(graph)
-    warn_negative(graph)
-    sources, _ = source_indices(indices, graph.n_vertices)
-    found = nearest_source(graph, sources, engine, limit=bound, predecessors=return_predecessors)
+        return _answer(
+            csgraph, directed, indices, return_predecessors, unweighted, engine, limit=bound,
+            warns=True,
+        )  # fmt: skip
+    rows = host_rows(csgraph, unweighted)
+    found = None
+    if rows is not None:
+        sources, _ = source_indices(indices, len(rows.indptr) - 1)
+        found = small_rows(
+            rows, sources, engine, directed=directed, unweighted=unweighted, limit=bound,
+            predecessors=return_predecessors, joined=True,
+        )  # fmt: skip
+    if found is None:
+        graph = adjacency(csgraph, directed, unweighted, rows=rows)
+        warn_negative(graph)
+        sources, _ = source_indices(indices, graph.n_vertices)
+        found = nearest_source(
+            graph, sources, engine, limit=bound, predecessors=return_predecessors
+        )
     return found if return_predecessors else found[0]
 
 
@@ -184,8 +220,8 @@ def bellman_ford(
     -----
     O(n m) at worst per source with negative weights; otherwise as for :func:`dijkstra`.
     """
-    graph = adjacency(csgraph, directed, unweighted)
-    return _answer(graph, indices, return_predecessors, Engine(device, threads, method_variant))
+    engine = Engine(device, threads, method_variant)
+    return _answer(csgraph, directed, indices, return_predecessors, unweighted, engine)
 
 
 def johnson(
@@ -220,9 +256,10 @@ def johnson(
     -----
     O(n m + k (n + m) log n) at worst for k sources.
     """
-    graph = adjacency(csgraph, directed, unweighted)
     engine = Engine(device, threads, method_variant)
-    return _answer(graph, indices, return_predecessors, engine, anywhere=True)
+    return _answer(
+        csgraph, directed, indices, return_predecessors, unweighted, engine, anywhere=True
+    )
 
 
 def floyd_warshall(
@@ -256,9 +293,10 @@ def floyd_warshall(
     NegativeCycleError
         If the graph has a negative cycle anywhere.
     """
-    graph = adjacency(csgraph, directed, unweighted, finite=True)
     engine = Engine(device, threads, method_variant)
-    found = _answer(graph, None, return_predecessors, engine, anywhere=True)
+    found = _answer(
+        csgraph, directed, None, return_predecessors, unweighted, engine, anywhere=True, finite=True
+    )
     if not (overwrite and _is_plain(csgraph)):
         return found
     csgraph[...] = found[0] if return_predecessors else found

@@ -15,7 +15,7 @@ Floats are float64; integers stay integers, so their sums are exact.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,25 +28,51 @@ from nearfar.solve.matrix.fresh import fresh_matrix
 from nearfar.system.devices.arrays import to_host
 
 
+class Rows(NamedTuple):
+    """Rows of a host matrix: not validated, and weights of any dtype."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    data: NDArray[Any]
+
+    def exact(self) -> NDArray[Any]:
+        """Return weights as float64, as SciPy searches them, if sums of n of them are exact."""
+        return _exact(self.data, len(self.indptr))
+
+
+def host_rows(csgraph: Any, unweighted: bool = False, *, finite: bool = False) -> Rows | None:
+    """Return the rows of a host matrix by SciPy's conventions; None for other graphs."""
+    if isinstance(csgraph, Graph) or lies_on_device(csgraph):
+        return None
+    sparse = hasattr(csgraph, "tocsr")
+    rows = _from_sparse(csgraph) if sparse else _from_dense(csgraph, unweighted and not finite)
+    if not (unweighted and finite and rows.data.dtype.kind in "biuf"):
+        return rows
+    return Rows(rows.indptr, rows.indices, np.where(np.isfinite(rows.data), 1.0, np.inf))
+
+
 def adjacency(
-    csgraph: Any, directed: bool = True, unweighted: bool = False, *, finite: bool = False
+    csgraph: Any,
+    directed: bool = True,
+    unweighted: bool = False,
+    *,
+    finite: bool = False,
+    rows: Rows | None = None,
 ) -> Graph:
-    """Return the graph of a matrix, by SciPy's conventions."""
+    """Return the graph of a matrix, by SciPy's conventions; ``rows`` are its rows if known."""
     every = unweighted and not finite
     if isinstance(csgraph, Graph):
         graph = csgraph.without_names()  # SciPy's indices are matrix positions
     elif lies_on_device(csgraph):
         graph = device_adjacency(csgraph, every)
     else:
-        sparse = hasattr(csgraph, "tocsr")
-        arrays = _from_sparse(csgraph) if sparse else _from_dense(csgraph, every)
+        rows = rows or host_rows(csgraph, unweighted, finite=finite)
+        assert rows is not None
         fresh = None
         if directed and not unweighted:
-            indptr, indices, data = arrays
-            fresh = fresh_matrix(
-                (indptr, indices, _exact(data, len(indptr))), _from_rows, skips_nan=True
-            )
-        graph = _from_rows(*arrays, every) if fresh is None else fresh
+            arrays = (rows.indptr, rows.indices, rows.exact())
+            fresh = fresh_matrix(arrays, _from_rows, skips_nan=True)
+        graph = _from_rows(*rows, every) if fresh is None else fresh
     if unweighted:
         graph = graph.without_weights()
     if directed or not graph.directed:
@@ -54,13 +80,13 @@ def adjacency(
     return both_ways(graph) if graph.device_arrays is not None else _both_ways(graph)
 
 
-def _from_sparse(matrix: Any) -> tuple[Any, Any, Any]:
+def _from_sparse(matrix: Any) -> Rows:
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"the matrix has shape {matrix.shape}: csgraph must be of shape (N, N)")
-    return csr_arrays(matrix)
+    return Rows(*csr_arrays(matrix))
 
 
-def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
+def _from_dense(matrix: Any, unweighted: bool) -> Rows:
     values = np.ma.getdata(matrix) if isinstance(matrix, np.ma.MaskedArray) else np.asarray(matrix)
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
         raise GraphError(f"the matrix has shape {values.shape}: csgraph must be of shape (N, N)")
@@ -76,7 +102,7 @@ def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
     indptr = np.concatenate(([0], np.cumsum(np.count_nonzero(edge, axis=1))))
     _, columns = np.nonzero(edge)
     dtype = index_dtype(len(values), len(columns))
-    return indptr.astype(dtype), columns.astype(dtype), values[edge]
+    return Rows(indptr.astype(dtype), columns.astype(dtype), values[edge])
 
 
 def _real(weights: NDArray[Any]) -> NDArray[Any]:

@@ -1,7 +1,8 @@
-// Predecessors of finished distances from one source, by the tight-edge rule; see proof.cpp.
+// Predecessors of finished distances, by the tight-edge rule; see proof.cpp.
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "cpu/graph/graph_view.hpp"
@@ -17,6 +18,11 @@ class TightEdges {
   TightEdges(const C& csr, const W* d) : csr_(csr), d_(d) {}
 
   void predecessors(I source, bool any_sign, I* p) const {
+    predecessors(std::span<const I>(&source, 1), any_sign, p);
+  }
+
+  // The same for distances from the nearest of several sources.
+  void predecessors(std::span<const I> sources, bool any_sign, I* p) const {
     std::fill(p, p + csr_.n, I{-1});
     std::vector<I> level;
     std::vector<bool> done(static_cast<std::size_t>(csr_.n), false);
@@ -37,10 +43,11 @@ class TightEdges {
       }
       if (!plateau) return;
       for (I v = 0; v < csr_.n; ++v)
-        if (p[v] >= 0 || v == source) done[v] = true, level.push_back(v);
-    } else {
+        if (p[v] >= 0) done[v] = true, level.push_back(v);
+    }
+    for (const I source : sources) {
+      if (!done[source]) level.push_back(source);
       done[source] = true;
-      level.push_back(source);
     }
     for (std::vector<I> next; !level.empty(); level.swap(next)) {
       next.clear();
