@@ -508,3 +508,18 @@ def test_faults_of_a_small_matrix_are_reported() -> None:
         ours.dijkstra(np.ones((3, 3)), indices=3)
     with pytest.warns(UserWarning, match="negative"):
         ours.dijkstra(np.array([[0.0, -1.0], [0.0, 0.0]]), indices=0)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+def test_paths_in_small_graphs_are_those_of_a_chosen_method(dtype: type) -> None:
+    for seed in range(8):
+        matrix = random_matrix(seed, n=12, density=0.25, dtype=dtype)
+        graph = nearfar.Graph.from_scipy(matrix)
+        small = nearfar.k_shortest_paths(graph, 0, 11, 9)
+        assert small == nearfar.k_shortest_paths(graph, 0, 11, 9, stats={})
+        lengths, before = ours.yen(matrix, 0, 11, 9, return_predecessors=True)
+        assert lengths.tolist() == [length for _, length in small]
+        for row, (path, _) in zip(before, small, strict=True):
+            assert row[path[1:]].tolist() == path[:-1]
+        both = ours.yen(matrix, 0, 11, 9, directed=False)
+        assert both[0] == ours.dijkstra(matrix, directed=False, indices=0)[11]

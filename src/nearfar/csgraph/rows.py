@@ -90,7 +90,16 @@ def small_rows(
     weights = None if unweighted else np.ascontiguousarray(data)
     indptr, indices = np.ascontiguousarray(rows.indptr), np.ascontiguousarray(rows.indices)
     solved = _cpu.small_rows(
-        indptr, indices, weights, directed, sources, joined, limit, distances, before, roots
+        indptr,
+        indices,
+        weights,
+        "along" if directed else "both",
+        sources,
+        joined,
+        limit,
+        distances,
+        before,
+        roots,
     )
     return (distances, before, roots) if solved else None
 

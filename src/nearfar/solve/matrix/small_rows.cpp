@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cpu/bindings/call.hpp"
@@ -21,6 +22,8 @@ namespace {
 using Sources = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr int32_t kNoVertex = -9999;  // SciPy's mark of no predecessor
+
+enum class Edges { along, both, against };
 
 struct SmallCsr {
   using Index = int32_t;
@@ -58,24 +61,28 @@ class SmallRows {
            std::isfinite(facts.greatest * static_cast<double>(n));
   }
 
-  void add_reverse_edges() {
+  // Adds the reverse of each edge, or replaces each edge by it.
+  void reverse_edges(bool keeps) {
     const auto n = static_cast<std::size_t>(csr_.n), m = static_cast<std::size_t>(csr_.indptr[n]);
-    std::vector<int32_t> starts(n + 1, 0), targets(2 * m);
-    std::vector<double> values(2 * m);
+    std::vector<int32_t> starts(n + 1, 0), targets(keeps ? 2 * m : m);
+    std::vector<double> values(targets.size());
     for (std::size_t u = 0; u < n; ++u) {
-      starts[u + 1] += csr_.indptr[u + 1] - csr_.indptr[u];
+      if (keeps) starts[u + 1] += csr_.indptr[u + 1] - csr_.indptr[u];
       for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) ++starts[csr_.indices[e] + 1];
     }
     for (std::size_t u = 0; u < n; ++u) starts[u + 1] += starts[u];
     std::vector<int32_t> next(starts.begin(), starts.end() - 1);
+    const auto add = [&](int32_t from, int32_t to, double weight) {
+      targets[next[from]] = to, values[next[from]++] = weight;
+    };
     for (int32_t u = 0; u < csr_.n; ++u)
       for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
         const int32_t v = csr_.indices[e];
-        const int32_t there = next[u]++, back = next[v]++;
-        targets[there] = v, targets[back] = u;
-        values[there] = values[back] = csr_.weights[e];
+        if (keeps) add(u, v, csr_.weights[e]);
+        add(v, u, csr_.weights[e]);
       }
-    take(std::move(starts), std::move(targets), std::move(values));
+    indptr_ = std::move(starts), indices_ = std::move(targets), weights_ = std::move(values);
+    csr_.indptr = indptr_.data(), csr_.indices = indices_.data(), csr_.weights = weights_.data();
   }
 
   const SmallCsr& csr() const { return csr_; }
@@ -92,11 +99,6 @@ class SmallRows {
     const auto bits = NEARFAR_PICK_ISA(narrow_indices)(static_cast<const int64_t*>(given.data()),
                                                        given.size(), own.data());
     return bits <= std::numeric_limits<int32_t>::max() ? own.data() : nullptr;
-  }
-
-  void take(std::vector<int32_t> starts, std::vector<int32_t> targets, std::vector<double> values) {
-    indptr_ = std::move(starts), indices_ = std::move(targets), weights_ = std::move(values);
-    csr_.indptr = indptr_.data(), csr_.indices = indices_.data(), csr_.weights = weights_.data();
   }
 
   SmallCsr csr_;
@@ -162,12 +164,17 @@ void find_roots(const int32_t* before, const double* d, std::size_t n, int32_t* 
   }
 }
 
-// Weights of None are 1. With `roots`, or if `joined`, there is one row, from the nearest of the
+// Weights of None are 1. `direction` is "along" the edges, "against" them or "both". If `joined`,
+// there is one row, from the nearest of the
 // sources. Returns false if the matrix must be validated.
 bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray> weights,
-                bool directed, Sources sources, bool joined, std::optional<double> limit,
-                Array distances, std::optional<Array> predecessors, std::optional<Array> roots) {
+                const std::string& direction, Sources sources, bool joined,
+                std::optional<double> limit, Array distances, std::optional<Array> predecessors,
+                std::optional<Array> roots) {
   if (indptr.size() < 1) return false;
+  const Edges edges = direction == "both"      ? Edges::both
+                      : direction == "against" ? Edges::against
+                                               : Edges::along;
   const std::size_t n = indptr.size() - 1, k = joined ? 1 : sources.size();
   if (weights && (weights->dtype() != nb::dtype<double>() || weights->size() != indices.size()))
     return false;
@@ -185,7 +192,7 @@ bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray>
   nb::gil_scoped_release release;
   SmallRows rows;
   if (!rows.read(indptr, indices, weights)) return false;
-  if (!directed) rows.add_reverse_edges();
+  if (edges != Edges::along) rows.reverse_edges(edges == Edges::both);
   const SmallCsr& csr = rows.csr();
   SmallSearch search(csr, limit ? *limit : unreached<double>());
   for (std::size_t i = 0; i < k; ++i) {
@@ -208,7 +215,7 @@ bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray>
 
 NEARFAR_BIND(m) {
   m.def("small_rows", &small_rows, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(),
-        nb::arg("directed"), nb::arg("sources"), nb::arg("joined"), nb::arg("limit").none(),
+        nb::arg("direction"), nb::arg("sources"), nb::arg("joined"), nb::arg("limit").none(),
         nb::arg("distances"), nb::arg("predecessors").none(), nb::arg("roots").none());
 }
 
