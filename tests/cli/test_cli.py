@@ -507,6 +507,10 @@ def test_a_size_as_people_write_it() -> None:
 def test_paths_shortest_first(graph_file: Path) -> None:
     lines = succeed("paths", graph_file, 0, 3, "--quiet").splitlines()
     assert lines == ["8\t3\t0 2 1 3", "9\t2\t0 1 3"]
+    lines = succeed("paths", graph_file, 0, 3, "--limit", 8, "--quiet").splitlines()
+    assert lines == ["8\t3\t0 2 1 3"]
+    said = fail(Exit.NO_PATH, "paths", graph_file, 0, 3, "--limit", 7)
+    assert "within the limit 7" in said
 
 
 def test_paths_as_json(graph_file: Path) -> None:

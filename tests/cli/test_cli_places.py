@@ -97,6 +97,10 @@ def test_routes(town: Path, tmp_path: Path) -> None:
     assert np.allclose(features[0]["geometry"]["coordinates"], want[0].points)
     one = succeed("route", town / "town.nfg", *ends)
     assert one.startswith(f"{want[0].length:,.6g} s\t")
+    solver = ("--threads", 1, "--device", "cpu", "--method", "dijkstra")
+    assert one == succeed("route", town / "town.nfg", *ends, *solver)
+    said = fail(Exit.USAGE, "route", town / "town.nfp", *ends, "-k", 2, "--threads", 1)
+    assert "--threads is an option of one route" in said
     assert "needs a prepared graph" in fail(Exit.USAGE, "route", town / "town.nfg", *ends, "-k", 2)
     assert "swap them" in fail(
         Exit.BAD_INPUT, "route", town / "town.nfg", "24.95,60.12", "60.18,25.05"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -454,3 +455,71 @@ def test_scipys_own_tests_pass() -> None:
     assert len(outcome.passed) >= 80
     assert outcome.unexpected == []
     assert outcome.stale == []
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.bool_])
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_small_matrix_has_the_answers_of_a_chosen_method(
+    index: Any, dtype: Any, directed: bool
+) -> None:
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 9, 60):
+        m = 3 * n
+        values = rng.integers(0, 4, m).astype(dtype)  # with zero-weight cycles
+        if values.dtype.kind == "f":
+            values[:: max(1, m // 5)] = np.nan
+            values[1 :: max(2, m // 4)] = np.inf if n < 60 else 0
+        starts = np.sort(rng.integers(0, m + 1, n + 1)).astype(index)
+        starts[0], starts[-1] = 0, m
+        matrix = sp.csr_array((values, rng.integers(0, n, m).astype(index), starts), shape=(n, n))
+        matrix.indptr, matrix.indices = matrix.indptr.astype(index), matrix.indices.astype(index)
+        some = rng.integers(-n, n, (2, 3))
+        calls: list[tuple[str, dict[str, Any]]] = [
+            (name, {"directed": directed, "unweighted": unweighted, **more})
+            for unweighted in (False, True)
+            for name, more in (
+                ("dijkstra", {"indices": 0}),
+                ("dijkstra", {"indices": some, "limit": 2}),
+                ("dijkstra", {"indices": some, "min_only": True}),
+                ("dijkstra", {"indices": some, "min_only": True, "limit": 1.5}),
+                ("bellman_ford", {"indices": some}),
+                ("johnson", {}),
+                ("floyd_warshall", {}),
+            )
+        ]
+        for given in (matrix, matrix.toarray()):
+            for name, more in calls:
+                function = getattr(ours, name)
+                small = function(given, return_predecessors=True, **more)
+                chosen = function(given, return_predecessors=True, **more, threads=1)
+                alone = function(given, **more)
+                for one, other in zip((*small, alone), (*chosen, chosen[0]), strict=True):
+                    np.testing.assert_array_equal(one, other, err_msg=f"{n} {name} {more}")
+                    assert (one.dtype, one.shape) == (other.dtype, other.shape)
+
+
+def test_faults_of_a_small_matrix_are_reported() -> None:
+    matrix = sp.csr_array(np.ones((3, 3)))
+    matrix.indices = np.array([0, 1, 7] * 3)
+    with pytest.raises(ValueError, match="7"):
+        ours.dijkstra(matrix, indices=0)
+    with pytest.raises(ValueError, match="range"):
+        ours.dijkstra(np.ones((3, 3)), indices=3)
+    with pytest.warns(UserWarning, match="negative"):
+        ours.dijkstra(np.array([[0.0, -1.0], [0.0, 0.0]]), indices=0)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+def test_paths_in_small_graphs_are_those_of_a_chosen_method(dtype: type) -> None:
+    for seed in range(8):
+        matrix = random_matrix(seed, n=12, density=0.25, dtype=dtype)
+        graph = nearfar.Graph.from_scipy(matrix)
+        small = nearfar.k_shortest_paths(graph, 0, 11, 9)
+        assert small == nearfar.k_shortest_paths(graph, 0, 11, 9, stats={})
+        lengths, before = ours.yen(matrix, 0, 11, 9, return_predecessors=True)
+        assert lengths.tolist() == [length for _, length in small]
+        for row, (path, _) in zip(before, small, strict=True):
+            assert row[path[1:]].tolist() == path[:-1]
+        both = ours.yen(matrix, 0, 11, 9, directed=False)
+        assert both[0] == ours.dijkstra(matrix, directed=False, indices=0)[11]

@@ -49,7 +49,8 @@ def interpolated(table: Any, slope: np.ndarray) -> np.ndarray:
     place = np.clip((slope - low) * scale, 0, last)
     i = place.astype(int)
     part = place - i.astype(slope.dtype)
-    return values[i] + part * (values[i + 1] - values[i])
+    with np.errstate(invalid="ignore"):
+        return np.where(part > 0, values[i] + part * (values[i + 1] - values[i]), values[i])
 
 
 def noise(shape: tuple[int, ...], dtype: Any, seed: int = 0, holes: float = 0.3) -> np.ndarray:

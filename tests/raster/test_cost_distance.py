@@ -10,7 +10,15 @@ import pytest
 
 import nearfar
 from nearfar import errors
-from nearfar.raster import Raster, corridor, cost_distance, cost_distances, hiking
+from nearfar.raster import (
+    Raster,
+    SlopeTable,
+    corridor,
+    cost_distance,
+    cost_distances,
+    hiking,
+    path_cost,
+)
 from tests.covering import each_value
 from tests.raster.landscapes import explicit, maze, noise, serpentine
 
@@ -92,6 +100,23 @@ def test_hiking_costs_seconds_and_depends_on_the_direction() -> None:
     assert steep.reachable.sum() == 5  # diagonal steps rise by 0.0707
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("connectivity", [4, 8])
+def test_a_finite_factor_before_an_infinite_one_counts(dtype: Any, connectivity: int) -> None:
+    flat = np.zeros((70, 90), dtype=dtype)
+    flat[:, 50:] = 1  # a rise of 1 is impassable, a level step is not
+    table = SlopeTable(-1.0, 1.0, [np.inf, 1.0, np.inf])
+    raster = Raster(None, elevation=flat, slope=table, connectivity=connectivity)
+    surface = cost_distance(raster, (3, 4))
+    plain = cost_distance(np.ones((70, 50), dtype=dtype), (3, 4), connectivity=connectivity)
+    np.testing.assert_array_equal(surface.distances[:, :50], plain.distances)
+    assert not surface.reachable[:, 50:].any()
+    surface.verify()
+    path = surface.path_to((60, 20))
+    assert path_cost(raster, path) == surface.distances[60, 20]
+    assert path_cost(raster, [(0, 49), (0, 50)]) == np.inf
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.int32])
 def test_zero_costs_have_a_forest(dtype: Any) -> None:
     cost = np.floor(noise((90, 90), dtype, holes=0.1) / 20).astype(dtype)
@@ -125,6 +150,40 @@ def test_several_sources_with_initial_costs() -> None:
     got = np.take_along_axis(rows, np.maximum(surface.allocation, 0)[None], axis=0)[0]
     # Sums from different sources may round to the same least value.
     np.testing.assert_array_equal(got[reached], surface.distances[reached])
+
+
+@pytest.mark.parametrize("options", [{}, {"step": "enter"}, {"no_data": -9}])
+def test_costs_changed_between_searches_are_checked_again(options: dict[str, Any]) -> None:
+    cost = noise((80, 90), np.float32)
+    raster = Raster(cost, **options)
+    first = cost_distance(raster, (40, 45))
+    cost[30:50, 40:50] *= 2
+    cost[10] = np.nan
+    changed = cost_distance(raster, (40, 45))
+    fresh = cost_distance(Raster(cost.copy(), **options), (40, 45))
+    np.testing.assert_array_equal(changed.distances, fresh.distances)
+    assert changed.stats["barriers"] == fresh.stats["barriers"] > first.stats["barriers"]
+    cost[41, 44] = -1  # a search over it would not end
+    with pytest.raises(errors.NegativeWeightError, match=r"cell \(41, 44\)"):
+        cost_distance(raster, (40, 45))
+    with pytest.raises(errors.NegativeWeightError):
+        nearfar.distances(raster, [(40, 45), (41, 45)])
+
+
+def test_negative_costs_that_appear_later_become_barriers() -> None:
+    cost = np.ones((70, 70))
+    raster = Raster(cost, negative="barrier")
+    assert cost_distance(raster, (0, 0)).reachable.all()
+    cost[:, 30] = -1
+    assert cost_distance(raster, (0, 0)).reachable.sum() == 70 * 30
+
+
+def test_greater_integers_that_appear_later_widen_the_distances() -> None:
+    cost = np.ones((3, 3), dtype=np.int32)
+    raster = Raster(cost, step="enter", lengths=False)
+    assert cost_distance(raster, (0, 0)).distances.dtype == np.int32
+    cost[1:] = 2**31 - 2
+    assert cost_distance(raster, (0, 0)).distances[2, 2] == 2 * (2**31 - 2)
 
 
 def test_limits_and_targets_cut_and_nothing_else() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nearfar.errors import OptionError, OutOfMemoryError
-from nearfar.raster import Raster, cost_distance, cuda, map_array
+from nearfar.raster import Raster, SlopeTable, cost_distance, cuda, map_array
 from tests.covering import each_value
 from tests.raster.landscapes import noise, serpentine
 
@@ -42,6 +42,14 @@ def compare(shape: tuple[int, ...], connectivity: int, kind: str) -> None:
     same(raster, [source])
     same(raster, [source], initial=[30], limit=150)
     same(raster, [source], targets=[tuple(0 for _ in shape)])
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_a_finite_factor_before_an_infinite_one_counts() -> None:
+    steps = np.zeros((20, 70), dtype=np.float32)
+    steps[:, 50:] = 1
+    table = SlopeTable(-1.0, 1.0, [np.inf, 1.0, np.inf])
+    same(Raster(None, elevation=steps, slope=table, connectivity=8), [(10, 35)])
 
 
 # Two kinds of cost for each form; the GPU suite has the product.

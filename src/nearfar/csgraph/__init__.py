@@ -25,23 +25,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar import errors
-from nearfar.csgraph.inputs import adjacency, check_limit, source_indices
+from nearfar.csgraph.inputs import adjacency, check_limit, host_rows, source_indices
+from nearfar.csgraph.k_paths import yen
 from nearfar.csgraph.rows import (
-    NO_VERTEX,
     Engine,
     NegativeCycleError,
     nearest_source,
+    small_rows,
     solve_rows,
     warn_negative,
 )
 from nearfar.csgraph.trees import construct_dist_matrix, reconstruct_path
-from nearfar.errors import OptionError, quoted
-from nearfar.solve.k_shortest import k_shortest_paths
+from nearfar.errors import OptionError
 
 if TYPE_CHECKING:
     from nearfar.csgraph.rows import Device
-    from nearfar.graph.graph import Graph
 
 __all__ = [
     "NegativeCycleError",
@@ -68,21 +66,46 @@ def __getattr__(name: str) -> Any:
 
 
 def _answer(
-    graph: Graph,
+    csgraph: Any,
+    directed: bool,
     indices: Any,
     return_predecessors: bool,
+    unweighted: bool,
     engine: Engine,
     *,
     limit: float | None = None,
     anywhere: bool = False,
+    finite: bool = False,
+    warns: bool = False,
 ) -> Any:
-    sources, shape = source_indices(indices, graph.n_vertices)
-    rows = solve_rows(
-        graph, sources, engine, limit=limit, predecessors=return_predecessors, anywhere=anywhere
-    )
-    shape = (*shape, graph.n_vertices)
-    distances = rows.distances.reshape(shape)
-    return (distances, rows.predecessors.reshape(shape)) if return_predecessors else distances
+    """Return the rows of a function; ``warns`` as SciPy's dijkstra of negative weights."""
+    rows = host_rows(csgraph, unweighted, finite=finite)
+    graph = None
+    if rows is None:
+        graph = adjacency(csgraph, directed, unweighted, finite=finite)
+        n = graph.n_vertices
+    else:
+        n = len(rows.indptr) - 1
+    sources, shape = source_indices(indices, n)
+    shape = (*shape, n)
+    small = small_rows(
+        rows, sources, engine, directed=directed, unweighted=unweighted and not finite,
+        limit=limit, predecessors=return_predecessors,
+    )  # fmt: skip
+    if small is not None:
+        distances, before = small[0].reshape(shape), small[1]
+        return (distances, before.reshape(shape)) if return_predecessors else distances
+    if graph is None:
+        graph = adjacency(csgraph, directed, unweighted, finite=finite, rows=rows)
+    try:
+        found = solve_rows(
+            graph, sources, engine, limit=limit, predecessors=return_predecessors, anywhere=anywhere
+        )
+    finally:
+        if warns:
+            warn_negative(graph)
+    distances = found.distances.reshape(shape)
+    return (distances, found.predecessors.reshape(shape)) if return_predecessors else distances
 
 
 def dijkstra(
@@ -141,16 +164,27 @@ def dijkstra(
     O(k (n + m) log n) at worst for k sources.
     """
     engine = Engine(device, threads, method_variant)
-    graph = adjacency(csgraph, directed, unweighted)
     bound = check_limit(limit)
     if not min_only:
-        try:
-            return _answer(graph, indices, return_predecessors, engine, limit=bound)
-        finally:
-            warn_negative(graph)
-    warn_negative(graph)
-    sources, _ = source_indices(indices, graph.n_vertices)
-    found = nearest_source(graph, sources, engine, limit=bound, predecessors=return_predecessors)
+        return _answer(
+            csgraph, directed, indices, return_predecessors, unweighted, engine, limit=bound,
+            warns=True,
+        )  # fmt: skip
+    rows = host_rows(csgraph, unweighted)
+    found = None
+    if rows is not None:
+        sources, _ = source_indices(indices, len(rows.indptr) - 1)
+        found = small_rows(
+            rows, sources, engine, directed=directed, unweighted=unweighted, limit=bound,
+            predecessors=return_predecessors, joined=True,
+        )  # fmt: skip
+    if found is None:
+        graph = adjacency(csgraph, directed, unweighted, rows=rows)
+        warn_negative(graph)
+        sources, _ = source_indices(indices, graph.n_vertices)
+        found = nearest_source(
+            graph, sources, engine, limit=bound, predecessors=return_predecessors
+        )
     return found if return_predecessors else found[0]
 
 
@@ -186,8 +220,8 @@ def bellman_ford(
     -----
     O(n m) at worst per source with negative weights; otherwise as for :func:`dijkstra`.
     """
-    graph = adjacency(csgraph, directed, unweighted)
-    return _answer(graph, indices, return_predecessors, Engine(device, threads, method_variant))
+    engine = Engine(device, threads, method_variant)
+    return _answer(csgraph, directed, indices, return_predecessors, unweighted, engine)
 
 
 def johnson(
@@ -222,9 +256,10 @@ def johnson(
     -----
     O(n m + k (n + m) log n) at worst for k sources.
     """
-    graph = adjacency(csgraph, directed, unweighted)
     engine = Engine(device, threads, method_variant)
-    return _answer(graph, indices, return_predecessors, engine, anywhere=True)
+    return _answer(
+        csgraph, directed, indices, return_predecessors, unweighted, engine, anywhere=True
+    )
 
 
 def floyd_warshall(
@@ -258,9 +293,10 @@ def floyd_warshall(
     NegativeCycleError
         If the graph has a negative cycle anywhere.
     """
-    graph = adjacency(csgraph, directed, unweighted, finite=True)
     engine = Engine(device, threads, method_variant)
-    found = _answer(graph, None, return_predecessors, engine, anywhere=True)
+    found = _answer(
+        csgraph, directed, None, return_predecessors, unweighted, engine, anywhere=True, finite=True
+    )
     if not (overwrite and _is_plain(csgraph)):
         return found
     csgraph[...] = found[0] if return_predecessors else found
@@ -333,69 +369,3 @@ def shortest_path(
     if method in ("J", "auto"):
         return johnson(csgraph, indices=indices, **common)
     raise OptionError(f"unrecognized method '{method}': use 'auto', 'FW', 'D', 'BF' or 'J'")
-
-
-def yen(
-    csgraph: Any,
-    source: int,
-    sink: int,
-    K: int,
-    *,
-    directed: bool = True,
-    return_predecessors: bool = False,
-    unweighted: bool = False,
-) -> Any:
-    """Return the K shortest loopless paths between two vertices, as ``scipy.sparse.csgraph.yen``.
-
-    Parameters
-    ----------
-    csgraph, directed, unweighted
-        As for :func:`dijkstra`.
-    source, sink : int
-        First and last vertex.
-    K : int
-        Maximum number of paths, at least 0.
-    return_predecessors : bool
-        Whether to return predecessors.
-
-    Returns
-    -------
-    distances : float64 array, shape (M,)
-        Lengths of the paths in ascending order; M <= K.
-    predecessors : int32 array, shape (M, n)
-        With ``return_predecessors``: row i has the predecessors on path i, -9999 elsewhere.
-
-    Raises
-    ------
-    ValueError
-        If source or sink is not an integer or not a vertex, or K is negative.
-    NegativeCycleError
-        If the graph has a negative cycle.
-
-    Notes
-    -----
-    See :func:`nearfar.solve.k_shortest.k_shortest_paths`.
-    """
-    graph = adjacency(csgraph, directed, unweighted)
-    n = graph.n_vertices
-    for name, value in (("source", source), ("sink", sink), ("K", K)):
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-            raise OptionError(f"{name} is {quoted(value)}: give an integer")
-    if not (0 <= source < n and 0 <= sink < n):
-        raise OptionError(
-            "For csgraph with shape (N, N), must have 0 <= source < N and 0 <= sink < N. "
-            f"Got N={n}, source={source}, sink={sink}."
-        )
-    if K < 0:
-        raise OptionError(f"K is {K}: give 0 or more")
-    try:
-        found = k_shortest_paths(graph, int(source), int(sink), int(K), cycles_anywhere=True)
-    except errors.NegativeCycleError as error:
-        raise NegativeCycleError(error.cycle, error.total) from None
-    distances = np.array([length for _, length in found], dtype=np.float64)
-    if not return_predecessors:
-        return distances
-    predecessors = np.full((len(found), n), NO_VERTEX, dtype=np.int32)
-    for row, (path, _) in zip(predecessors, found, strict=True):
-        row[path[1:]] = path[:-1]
-    return distances, predecessors

@@ -16,7 +16,7 @@ matrices are converted on their device; cupyx itself sums the duplicates of a CO
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,23 +30,47 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype, is_device_array, module_of, to_host
 
 
+class Rows(NamedTuple):
+    """Rows of a host matrix: not validated, and weights of any dtype."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    data: NDArray[Any]
+
+    def exact(self) -> NDArray[Any]:
+        """Return weights as float64, as SciPy searches them, if sums of n of them are exact."""
+        return _exact(self.data, len(self.indptr))
+
+
+def host_rows(csgraph: Any, unweighted: bool = False, *, finite: bool = False) -> Rows | None:
+    """Return the rows of a host matrix by SciPy's conventions; None for other graphs."""
+    if isinstance(csgraph, Graph) or lies_on_device(csgraph):
+        return None
+    rows = _rows(csgraph, unweighted and not finite)
+    if not (unweighted and finite and rows.data.dtype.kind in "biuf"):
+        return rows
+    return Rows(rows.indptr, rows.indices, np.where(np.isfinite(rows.data), 1.0, np.inf))
+
+
 def adjacency(
-    csgraph: Any, directed: bool = True, unweighted: bool = False, *, finite: bool = False
+    csgraph: Any,
+    directed: bool = True,
+    unweighted: bool = False,
+    *,
+    finite: bool = False,
+    rows: Rows | None = None,
 ) -> Graph:
-    """Return the graph of a matrix, by SciPy's conventions."""
+    """Return the graph of a matrix, by SciPy's conventions; ``rows`` are its rows if known."""
     every = unweighted and not finite
     if isinstance(csgraph, Graph):
         graph = csgraph.without_names()  # SciPy's indices are matrix positions
     else:
-        sparse = hasattr(csgraph, "tocsr")
-        arrays = _from_sparse(csgraph) if sparse else _from_dense(csgraph, every)
+        rows = rows or host_rows(csgraph, unweighted, finite=finite) or _rows(csgraph, every)
         fresh = None
         if directed and not unweighted and not lies_on_device(csgraph):
-            indptr, indices, data = arrays
-            fresh = fresh_matrix(
-                (indptr, indices, _exact(data, len(indptr))), _from_rows, skips_nan=True
-            )
-        graph = _from_rows(*arrays, every) if fresh is None else fresh
+            arrays = (rows.indptr, rows.indices, rows.exact())
+            fresh = fresh_matrix(arrays, _from_rows, skips_nan=True)
+        graph = _from_rows(*rows, every) if fresh is None else fresh
     if unweighted:
         graph = graph.without_weights()
     if directed or not graph.directed:
@@ -59,13 +83,17 @@ def lies_on_device(matrix: Any) -> bool:
     return type(matrix).__module__.startswith(("cupy.", "cupyx.")) or is_device_array(matrix)
 
 
-def _from_sparse(matrix: Any) -> tuple[Any, Any, Any]:
+def _rows(matrix: Any, unweighted: bool) -> Rows:
+    return _from_sparse(matrix) if hasattr(matrix, "tocsr") else _from_dense(matrix, unweighted)
+
+
+def _from_sparse(matrix: Any) -> Rows:
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphError(f"the matrix has shape {matrix.shape}: csgraph must be of shape (N, N)")
-    return csr_arrays(matrix)
+    return Rows(*csr_arrays(matrix))
 
 
-def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
+def _from_dense(matrix: Any, unweighted: bool) -> Rows:
     values: Any
     if lies_on_device(matrix):
         values = runtime.upload(matrix)
@@ -87,7 +115,7 @@ def _from_dense(matrix: Any, unweighted: bool) -> tuple[Any, Any, Any]:
     indptr = xp.concatenate((xp.zeros(1, np.int64), xp.cumsum(xp.count_nonzero(edge, axis=1))))
     _, columns = xp.nonzero(edge)
     dtype = index_dtype(len(values), len(columns))
-    return indptr.astype(dtype), columns.astype(dtype), values[edge]
+    return Rows(indptr.astype(dtype), columns.astype(dtype), values[edge])
 
 
 def _real(weights: Any) -> Any:

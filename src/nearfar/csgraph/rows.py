@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
-from nearfar import errors
+from nearfar import _cpu, errors
 from nearfar.cpu.potentials import refuse_negative_cycle
-from nearfar.csgraph.inputs import integers_in_32_bits
+from nearfar.csgraph.inputs import Rows, integers_in_32_bits
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import distances
@@ -25,6 +25,10 @@ NO_VERTEX = -9999
 
 #: Number of sources from which converting integral weights to integers saves time.
 MANY = 4
+
+#: Vertices and edges of all searches up to which one call of C++ is faster than a chosen method,
+#: and the same within a limit.
+_SMALL, _SMALL_WITHIN = 1 << 16, 1 << 20
 
 Device = Literal["auto", "cpu", "cuda"]
 
@@ -45,11 +49,59 @@ class Engine(NamedTuple):
         return "cuda" if graph.on_device and self.device == "auto" else self.device
 
 
-class Rows(NamedTuple):
+_CHOSEN = Engine()
+
+
+class Found(NamedTuple):
     """Distances and, on request, predecessors."""
 
     distances: Any
     predecessors: Any
+
+
+def small_rows(
+    rows: Rows | None,
+    sources: NDArray[np.int64],
+    engine: Engine,
+    *,
+    directed: bool,
+    unweighted: bool,
+    limit: float | None = None,
+    predecessors: bool = False,
+    joined: bool = False,
+) -> tuple[Any, Any, Any] | None:
+    """Return distances, predecessors and nearest sources of a small matrix; None for others.
+
+    One call of C++ checks the matrix and searches it, which takes less time than to choose a
+    method. ``joined`` is one row, from the nearest of the sources.
+    """
+    if rows is None or len(sources) == 0 or engine != _CHOSEN:
+        return None
+    n, m = len(rows.indptr) - 1, len(rows.indices)
+    k = 1 if joined else len(sources)
+    if k * (n + m) > (_SMALL if limit is None else _SMALL_WITHIN):
+        return None
+    data = rows.data if rows.data.dtype.kind not in "biuf" else rows.exact()
+    if len(data) != m or data.dtype != np.float64:
+        return None
+    distances = np.empty((n,) if joined else (k, n))
+    before = np.empty(distances.shape, dtype=np.int32) if predecessors else None
+    roots = np.empty(n, dtype=np.int32) if predecessors and joined else None
+    weights = None if unweighted else np.ascontiguousarray(data)
+    indptr, indices = np.ascontiguousarray(rows.indptr), np.ascontiguousarray(rows.indices)
+    solved = _cpu.small_rows(
+        indptr,
+        indices,
+        weights,
+        "along" if directed else "both",
+        sources,
+        joined,
+        limit,
+        distances,
+        before,
+        roots,
+    )
+    return (distances, before, roots) if solved else None
 
 
 def solve_rows(
@@ -60,7 +112,7 @@ def solve_rows(
     limit: float | None = None,
     predecessors: bool = False,
     anywhere: bool = False,
-) -> Rows:
+) -> Found:
     """Return one row per source."""
     if predecessors:
         check_predecessor_range(graph)
@@ -74,7 +126,7 @@ def solve_rows(
     except errors.NegativeCycleError as found:
         raise NegativeCycleError(found.cycle, found.total) from None
     on_gpu = graph.on_device
-    return Rows(_place(float_distances(raw), on_gpu), _place(_sentinels(before), on_gpu))
+    return Found(_place(float_distances(raw), on_gpu), _place(_sentinels(before), on_gpu))
 
 
 def check_predecessor_range(graph: Graph) -> None:

@@ -166,7 +166,10 @@ def path_cost(raster: Raster, cells: ArrayLike) -> Any:
         place = np.clip(place, 0, raster.dtype.type(len(table) - 2))
         at = place.astype(int)
         part = place - at.astype(raster.dtype)
-        weights = weights * (table[at] + part * (table[at + 1] - table[at]))
+        with np.errstate(invalid="ignore"):
+            between = table[at] + part * (table[at + 1] - table[at])
+            weights = weights * np.where(part > 0, between, table[at])
+        weights[np.isnan(weights)] = np.inf  # a cost of 0 on an impassable slope
     if raster.dtype.kind == "i":
         total = sum(weights.tolist())  # of Python's integers, which do not wrap
         wide = raster.dtype if total < np.iinfo(raster.dtype).max else np.dtype(np.int64)

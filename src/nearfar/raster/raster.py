@@ -18,7 +18,7 @@ from nearfar.errors import (
     quoted,
 )
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value, weight_dtype_of
-from nearfar.graph.given import as_numpy
+from nearfar.graph.given import as_numpy, must_copy
 from nearfar.raster.slopes import SlopeTable
 from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
 from nearfar.system.threads import check_threads
@@ -44,7 +44,8 @@ class Raster:
     cost : array, shape (rows, columns) or (planes, rows, columns), or None
         Cost per unit of length. NumPy, memory-mapped, CuPy, dask or xarray's ``DataArray``. None
         with an ``elevation`` means 1 everywhere. Contiguous arrays of float32, float64 and, where
-        steps are integers, int32 are used without a copy; device arrays stay on their device.
+        steps are integers, int32 are used without a copy; device arrays stay on their device. They
+        may be changed between searches, which check them again, but not during one.
     cell_size : float or sequence of float
         Length of a cell along each axis; by default that of the coordinates of a ``DataArray``,
         else 1.
@@ -187,9 +188,7 @@ class Raster:
         #: Transform and coordinate system of a GeoTIFF, or None.
         self.georeference: Any = None
         self._scanned: tuple[int, int, Any, Any] | None = None
-        if negative == "error" and self._scan()[1] >= 0:
-            first = self._scan()[1]
-            raise _negative(self, first)
+        self._refuse_negative()
 
     @property
     def cost(self) -> NDArray[Any]:
@@ -434,16 +433,39 @@ class Raster:
         marked = _no_data_in(self.no_data, self.dtype)
         return not math.isfinite(value) or value < 0 or (marked is not None and value == marked)
 
-    def _scan(self) -> tuple[int, int, Any, Any]:
-        if self._scanned is None:
+    def _scan(self, again: bool = False) -> tuple[int, int, Any, Any]:
+        """Return number of barriers, first negative cell or -1, least and greatest cost."""
+        found = None if again else self._scanned
+        if found is None:
             from nearfar import _cpu
 
             marked = _no_data_in(self.no_data, self.dtype)
             if self.device_cost is not None:
-                self._scanned = _scan_on_device(self.device_cost, self.elevation, marked)
-                return self._scanned
-            self._scanned = _cpu.raster_scan(self.cost, self.elevation, marked, check_threads(None))
-        return self._scanned
+                found = _scan_on_device(self.device_cost, self.elevation, marked)
+            else:
+                found = _cpu.raster_scan(self.cost, self.elevation, marked, check_threads(None))
+            self._scanned = found
+        return found
+
+    def _refuse_negative(self) -> None:
+        """Raise an error for a negative cost, unless those are barriers."""
+        if self.negative == "error" and self._scan()[1] >= 0:
+            raise _negative(self, self._scan()[1])
+
+    def _look_again(self) -> None:
+        """Scan costs that their owner may have changed since the last search.
+
+        The engines read suitable costs in place and unchecked, and a search over a negative one
+        might not end. On the CPU the scan takes about 2 % of the time of a search of all cells.
+        """
+        if self.device_cost is None:
+            changed = must_copy(self.cost, self.cost, True)  # if anything can write to it
+        else:
+            marked = _no_data_in(self.no_data, self.dtype)
+            changed = self.dtype.kind == "i" or _has_negative(self.device_cost, marked)
+        if changed:
+            self._scan(again=True)
+            self._refuse_negative()
 
     def _axes(self) -> list[NDArray[np.float64]] | None:
         """Return coordinates along each axis, None without them."""
@@ -577,6 +599,14 @@ def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArra
         there: NDArray[Any] = module.ascontiguousarray(array.astype(dtype, copy=False))
         return there
     return np.require(array, dtype=dtype, requirements=("C", "A"))
+
+
+def _has_negative(cost: Any, no_data: Any) -> bool:
+    """Return whether device costs have a negative one that does not mark missing data."""
+    negative = cost < 0
+    if no_data is not None:
+        negative &= cost != no_data
+    return bool(negative.any())
 
 
 def _scan_on_device(

@@ -290,6 +290,7 @@ def as_raster(cost: Any, keywords: dict[str, Any]) -> Raster:
     if isinstance(cost, Raster):
         if keywords:
             raise OptionError(f"{next(iter(keywords))}: the Raster has it already")
+        cost._look_again()
         return cost
     try:
         return Raster(cost, **keywords)

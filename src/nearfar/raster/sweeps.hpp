@@ -37,7 +37,8 @@ struct SlopeTable {
     const int32_t i = static_cast<int32_t>(place);
     const T part = place - static_cast<T>(i);
     const T difference = values[i + 1] - values[i];
-    return values[i] + part * difference;
+    // A slope of the table has its factor, also before an infinite one, where 0 * inf is NaN.
+    return part > 0 ? values[i] + part * difference : values[i];
   }
 };
 

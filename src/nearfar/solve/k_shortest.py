@@ -16,10 +16,12 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.answer.paths import lightest_edges
 from nearfar.errors import NegativeCycleError, OptionError, keyword, quoted
+from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
 from nearfar.graph.saturation import FARTHEST, may_saturate, widened, widest
@@ -29,6 +31,8 @@ from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph, check_count
 
 _BY = itemgetter(1)  # length
+
+_SMALL = 1 << 13  # vertices and edges that are searched in less time than a method is chosen in
 
 
 def k_shortest_paths(
@@ -106,6 +110,21 @@ def k_shortest_paths(
 
         refuse_negative_cycle(graph)
     solved = widest(graph)  # the k-th path may be longer than any shortest path
+    remaining = None if stats is not None else _remaining_of_small(solved, end)
+    if remaining is None:
+        remaining = _remaining(graph, solved, end, stats)
+    found = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k), bound is None)
+    if graph.weight_dtype == np.float32:
+        found = sorted(((path, _sum_along(graph, path, length)) for path, length in found), key=_BY)
+    return [
+        ([graph.name_of(v) for v in path], length)
+        for path, length in found
+        if bound is None or length <= bound
+    ]
+
+
+def _remaining(graph: Graph, solved: Graph, end: int, stats: dict[str, Any] | None) -> NDArray[Any]:
+    """Return the distance from every vertex to the target."""
     # Shorter floats would round the remaining distance; sssp repeats integers that do not fit.
     back = (solved if graph.weight_dtype.kind == "f" else graph).transpose()
     # A vertex whose distance to the target exceeds 64 bits is on no path that fits 64 bits.
@@ -118,18 +137,33 @@ def k_shortest_paths(
         )._host_distances
     except NegativeCycleError as error:  # found on the reversed graph
         raise NegativeCycleError(error.cycle[::-1], error.total) from None
-    remaining = widened(distances, solved.weight_dtype)
+    remaining: NDArray[Any] = widened(distances, solved.weight_dtype)
     if lossy:
         reachable = sssp(back.without_weights(), goal, device="cpu").reachable
         remaining = np.where(reachable, np.minimum(remaining, most), remaining)
-    found = _cpu.k_shortest_paths(solved.view, remaining, start, end, k, bound is None)
-    if graph.weight_dtype == np.float32:
-        found = sorted(((path, _sum_along(graph, path, length)) for path, length in found), key=_BY)
-    return [
-        ([graph.name_of(v) for v in path], length)
-        for path, length in found
-        if bound is None or length <= bound
-    ]
+    return remaining
+
+
+def _remaining_of_small(graph: Graph, end: int) -> NDArray[Any] | None:
+    """Return the same without a transpose and a choice of the method, which take longer; or None.
+
+    Distances are computed in float64, so sums of integers have to be below 2**53.
+    """
+    n, kind = graph.n_vertices, graph.weight_dtype
+    if n + graph.n_edges > _SMALL or (kind.kind == "i" and n * int(graph.max_weight) >= 2**53):
+        return None
+    weights = graph.effective_weights.astype(np.float64, copy=False)
+    found, goal = np.empty(n), np.array([end], dtype=np.int64)
+    if not _cpu.small_rows(
+        graph.indptr, graph.indices, weights, "against", goal, False, None, found, None, None
+    ):
+        return None
+    if kind.kind == "f":
+        return found
+    reached = np.isfinite(found)
+    exact: NDArray[Any] = np.full(n, unreached_value(kind), dtype=kind)
+    exact[reached] = found[reached]
+    return exact
 
 
 def _without_link(turns: TurnGraph, path: list[int]) -> list[int]:

@@ -30,7 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from nearfar.solve.k_shortest import k_shortest_paths
 
     add_graph(parser)
-    add_flags(parser, k_shortest_paths, ["source", "target"])
+    texts = {"limit": "leave out paths longer than D"}
+    add_flags(parser, k_shortest_paths, ["source", "target", "limit"], help=texts)
     flag(parser, "-k K", "maximum number of paths (default: 3)", at_least_one, default=3)
 
 
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> None:
     found = k_shortest_paths(graph, **call)
     seconds = time.perf_counter() - began
     if not found:
-        raise not_reached(source, target)
+        raise not_reached(source, target, args.limit)
     unit = graph.attributes.get("unit")
     facts = {
         "source": source,

@@ -28,10 +28,14 @@ nearfar route roads.nfp 60.17,24.94 60.19,24.96 -k 3 --stretch 1.4 --json
 nearfar route town-turns.nfp 60.17,24.94 60.19,24.96 -k 3 --turns
 nearfar route town.osm.pbf 60.17,24.94 60.19,24.96"""
 
+#: Flags that the search for alternatives does not have, with their defaults.
+_SOLVER = {"method": "auto", "device": "auto", "threads": None}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
     from nearfar.solve.places.alternatives import routes
+    from nearfar.solve.places.route import route
 
     add_graph(parser)
     texts = {"origin": "LAT,LON, or X,Y, or a vertex", "destination": "likewise"}
@@ -45,6 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(k=1)
     flag(parser, "-o --output FILE", "also write them; .geojson or .gpkg")
     add_snapping(parser, routes)
+    add_flags(parser.add_argument_group("method of one route"), route, _SOLVER)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -55,6 +60,9 @@ def run(args: argparse.Namespace) -> None:
 
     check_geography(args.output)
     several = args.k != 1
+    changed = [name for name, default in _SOLVER.items() if getattr(args, name) != default]
+    if several and changed:
+        raise OptionError(f"--{changed[0]} is an option of one route: omit it, or -k")
     graph, searched = read_with_turns(args)
     load_methods()
     call = call_of(args, graph, nearfar.routes if several else nearfar.route)

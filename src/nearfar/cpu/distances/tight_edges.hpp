@@ -1,7 +1,8 @@
-// Predecessors of finished distances from one source, by the tight-edge rule; see proof.cpp.
+// Predecessors of finished distances, by the tight-edge rule; see proof.cpp.
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "cpu/graph/graph_view.hpp"
@@ -16,6 +17,11 @@ class TightEdges {
   TightEdges(const C& csr, const W* d) : csr_(csr), d_(d) {}
 
   void predecessors(Index source, bool any_sign, Index* p) const {
+    predecessors(std::span<const Index>(&source, 1), any_sign, p);
+  }
+
+  // The same for distances from the nearest of several sources.
+  void predecessors(std::span<const Index> sources, bool any_sign, Index* p) const {
     std::fill(p, p + csr_.n, Index{-1});
     std::vector<Index> level;
     std::vector<bool> done(static_cast<std::size_t>(csr_.n), false);
@@ -36,10 +42,11 @@ class TightEdges {
       }
       if (!plateau) return;
       for (Index v = 0; v < csr_.n; ++v)
-        if (p[v] >= 0 || v == source) done[v] = true, level.push_back(v);
-    } else {
+        if (p[v] >= 0) done[v] = true, level.push_back(v);
+    }
+    for (const Index source : sources) {
+      if (!done[source]) level.push_back(source);
       done[source] = true;
-      level.push_back(source);
     }
     for (std::vector<Index> next; !level.empty(); level.swap(next)) {
       next.clear();

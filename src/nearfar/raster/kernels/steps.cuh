@@ -111,7 +111,8 @@ __device__ __forceinline__ weight_t slope_factor(const Slopes& s, weight_t slope
   place = place < s.last ? place : s.last;
   const int i = static_cast<int>(place);
   const weight_t part = place - static_cast<weight_t>(i);
-  return s.values[i] + times(part, s.values[i + 1] - s.values[i]);
+  // A slope of the table has its factor, also before an infinite one, where 0 * inf is NaN.
+  return part > weight_t(0) ? s.values[i] + times(part, s.values[i + 1] - s.values[i]) : s.values[i];
 }
 
 // Returns the cost of step k from one cell of a tile to another.

@@ -21,6 +21,8 @@ struct EdgeFacts {
   /* Copies the weights; false, and an unfinished copy, unless all are whole and fit. */ \
   template <class Small>                                                                 \
   bool check_and_narrow(const BareCsr& csr, Small* out, EdgeFacts& facts);               \
+  /* Copies to 32 bits and returns the union of the bits of all values. */               \
+  uint64_t narrow_indices(const int64_t* from, std::size_t count, int32_t* to);          \
   }
 NEARFAR_FOR_EACH_ISA(NEARFAR_DECLARE_CHECK)
 #undef NEARFAR_DECLARE_CHECK

@@ -97,6 +97,22 @@ bool check_and_narrow(const BareCsr& csr, Small* out, EdgeFacts& facts) {
   return true;
 }
 
+uint64_t narrow_indices(const int64_t* from, std::size_t count, int32_t* to) {
+  Masks all = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Masks values;
+    load(values, from + i);
+    all |= values;
+    const Ints small = __builtin_convertvector(values, Ints);
+    __builtin_memcpy(to + i, &small, sizeof(small));
+  }
+  int64_t bits = 0;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) bits |= all[lane];
+  for (; i < count; ++i) bits |= from[i], to[i] = static_cast<int32_t>(from[i]);
+  return static_cast<uint64_t>(bits);
+}
+
 template bool check_and_narrow(const BareCsr&, uint8_t*, EdgeFacts&);
 template bool check_and_narrow(const BareCsr&, uint16_t*, EdgeFacts&);
 

@@ -1,0 +1,221 @@
+// Rows of distances and predecessors over a small SciPy matrix, in one call.
+//
+// A search of some hundred vertices takes microseconds, and choosing a method for it, validating a
+// Graph and making Paths take a hundred. This file checks the arrays in one pass and searches with
+// a heap, or by levels if every edge counts 1. Distances and predecessors are those of every other
+// method: the least fixed point of rounded sums, and the tight-edge rule of tight_edges.hpp.
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cpu/bindings/call.hpp"
+#include "cpu/distances/tight_edges.hpp"
+#include "cpu/heaps/dary_heap.hpp"
+#include "solve/matrix/check_matrix.hpp"
+
+namespace nearfar {
+namespace {
+
+using Sources = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+constexpr int32_t kNoVertex = -9999;  // SciPy's mark of no predecessor
+
+enum class Edges { along, both, against };
+
+struct SmallCsr {
+  using Weight = double;
+  int32_t n = 0;
+  const int32_t* indptr = nullptr;
+  const int32_t* indices = nullptr;
+  const double* weights = nullptr;
+};
+
+// The rows of a matrix, with unit weights or both directions of the edges where asked for.
+class SmallRows {
+ public:
+  // Returns false if an array has another dtype, or an edge is negative or infinite or leads
+  // nowhere.
+  bool read(const ConstArray& indptr, const ConstArray& indices,
+            const std::optional<ConstArray>& weights) {
+    const std::size_t n = indptr.size() - 1, m = indices.size();
+    constexpr std::size_t kMost = std::numeric_limits<int32_t>::max() / 2;
+    if (n >= kMost || m >= kMost) return false;
+    csr_.n = static_cast<int32_t>(n);
+    csr_.indptr = narrow(indptr, indptr_);
+    csr_.indices = narrow(indices, indices_);
+    if (csr_.indptr == nullptr || csr_.indices == nullptr) return false;
+    bool rising = csr_.indptr[0] == 0 && csr_.indptr[n] == static_cast<int32_t>(m);
+    for (std::size_t v = 0; v < n; ++v) rising &= csr_.indptr[v] <= csr_.indptr[v + 1];
+    if (!rising) return false;
+    if (!weights) weights_.assign(m, 1.0);
+    csr_.weights = weights ? static_cast<const double*>(weights->data()) : weights_.data();
+    BareCsr bare;
+    bare.n = csr_.n, bare.m = static_cast<int32_t>(m);
+    bare.indptr = csr_.indptr, bare.indices = csr_.indices, bare.weights = csr_.weights;
+    const EdgeFacts facts = NEARFAR_PICK_ISA(check_edges(bare));
+    return (m == 0 || facts.top < n) && facts.least >= 0 &&
+           std::isfinite(facts.greatest * static_cast<double>(n));
+  }
+
+  // Adds the reverse of each edge, or replaces each edge by it.
+  void reverse_edges(bool keeps) {
+    const auto n = static_cast<std::size_t>(csr_.n), m = static_cast<std::size_t>(csr_.indptr[n]);
+    std::vector<int32_t> starts(n + 1, 0), targets(keeps ? 2 * m : m);
+    std::vector<double> values(targets.size());
+    for (std::size_t u = 0; u < n; ++u) {
+      if (keeps) starts[u + 1] += csr_.indptr[u + 1] - csr_.indptr[u];
+      for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) ++starts[csr_.indices[e] + 1];
+    }
+    for (std::size_t u = 0; u < n; ++u) starts[u + 1] += starts[u];
+    std::vector<int32_t> next(starts.begin(), starts.end() - 1);
+    const auto add = [&](int32_t from, int32_t to, double weight) {
+      targets[next[from]] = to, values[next[from]++] = weight;
+    };
+    for (int32_t u = 0; u < csr_.n; ++u)
+      for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
+        const int32_t v = csr_.indices[e];
+        if (keeps) add(u, v, csr_.weights[e]);
+        add(v, u, csr_.weights[e]);
+      }
+    indptr_ = std::move(starts), indices_ = std::move(targets), weights_ = std::move(values);
+    csr_.indptr = indptr_.data(), csr_.indices = indices_.data(), csr_.weights = weights_.data();
+  }
+
+  const SmallCsr& csr() const { return csr_; }
+
+ private:
+  // Returns the values as int32; null if they do not fit or have another dtype.
+  static const int32_t* narrow(const ConstArray& given, std::vector<int32_t>& own) {
+    if (given.dtype() == nb::dtype<int32_t>()) {
+      static constexpr int32_t kNone = 0;
+      return given.size() == 0 ? &kNone : static_cast<const int32_t*>(given.data());
+    }
+    if (given.dtype() != nb::dtype<int64_t>()) return nullptr;
+    own.resize(given.size() + 1);
+    const auto bits = NEARFAR_PICK_ISA(narrow_indices)(static_cast<const int64_t*>(given.data()),
+                                                       given.size(), own.data());
+    return bits <= std::numeric_limits<int32_t>::max() ? own.data() : nullptr;
+  }
+
+  SmallCsr csr_;
+  std::vector<int32_t> indptr_, indices_;
+  std::vector<double> weights_;
+};
+
+class SmallSearch {
+ public:
+  SmallSearch(const SmallCsr& csr, double limit) : csr_(csr), limit_(limit), heap_(csr.n) {}
+
+  // Writes the distances from the nearest of the sources, for any weights.
+  void by_heap(std::span<const int32_t> sources, double* d) {
+    std::fill_n(d, csr_.n, unreached<double>());
+    for (const int32_t source : sources) d[source] = 0, heap_.insert(source, 0);
+    int32_t u;
+    double here;
+    while (heap_.pop(u, here)) {
+      if (here != d[u]) continue;
+      for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
+        const int32_t v = csr_.indices[e];
+        const double sum = here + csr_.weights[e];
+        if (sum < d[v] && sum <= limit_) d[v] = sum, heap_.insert(v, sum);
+      }
+    }
+  }
+
+  // The same where every edge counts 1.
+  void by_levels(std::span<const int32_t> sources, double* d) {
+    std::fill_n(d, csr_.n, unreached<double>());
+    queue_.assign(sources.begin(), sources.end());
+    for (const int32_t source : sources) d[source] = 0;
+    for (std::size_t at = 0; at < queue_.size(); ++at) {
+      const int32_t u = queue_[at];
+      const double sum = d[u] + 1;
+      if (sum > limit_) return;
+      for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
+        const int32_t v = csr_.indices[e];
+        if (d[v] == unreached<double>()) d[v] = sum, queue_.push_back(v);
+      }
+    }
+  }
+
+ private:
+  const SmallCsr& csr_;
+  const double limit_;
+  DaryHeap<double, 4> heap_;
+  std::vector<int32_t> queue_;
+};
+
+// Returns the root of each vertex in a forest whose roots have no predecessor.
+void find_roots(const int32_t* before, const double* d, std::size_t n, int32_t* roots) {
+  std::fill_n(roots, n, kNoVertex);
+  std::vector<std::size_t> path;
+  for (std::size_t v = 0; v < n; ++v) {
+    if (d[v] == unreached<double>()) continue;
+    std::size_t at = v;
+    for (path.clear(); roots[at] < 0 && before[at] >= 0; at = static_cast<std::size_t>(before[at]))
+      path.push_back(at);
+    const int32_t root = roots[at] < 0 ? static_cast<int32_t>(at) : roots[at];
+    roots[at] = root;
+    for (const std::size_t each : path) roots[each] = root;
+  }
+}
+
+// Weights of None are 1. `direction` is "along" the edges, "against" them or "both". If `joined`,
+// there is one row, from the nearest of the
+// sources. Returns false if the matrix must be validated.
+bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray> weights,
+                const std::string& direction, Sources sources, bool joined,
+                std::optional<double> limit, Array distances, std::optional<Array> predecessors,
+                std::optional<Array> roots) {
+  if (indptr.size() < 1) return false;
+  const Edges edges = direction == "both"      ? Edges::both
+                      : direction == "against" ? Edges::against
+                                               : Edges::along;
+  const std::size_t n = indptr.size() - 1, k = joined ? 1 : sources.size();
+  if (weights && (weights->dtype() != nb::dtype<double>() || weights->size() != indices.size()))
+    return false;
+  auto* const out = checked<double>(distances, k * n, "distances");
+  auto* const before =
+      predecessors ? checked<int32_t>(*predecessors, k * n, "predecessors") : nullptr;
+  auto* const top = roots ? checked<int32_t>(*roots, n, "roots") : nullptr;
+  std::vector<int32_t> from;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const int64_t source = sources.data()[i];
+    if (source < 0 || static_cast<std::size_t>(source) >= n)
+      throw nb::index_error("source is not a vertex");
+    from.push_back(static_cast<int32_t>(source));
+  }
+  nb::gil_scoped_release release;
+  SmallRows rows;
+  if (!rows.read(indptr, indices, weights)) return false;
+  if (edges != Edges::along) rows.reverse_edges(edges == Edges::both);
+  const SmallCsr& csr = rows.csr();
+  SmallSearch search(csr, limit ? *limit : unreached<double>());
+  for (std::size_t i = 0; i < k; ++i) {
+    const std::span<const int32_t> own(from.data() + i, joined ? from.size() : 1);
+    double* const row = out + i * n;
+    if (weights)
+      search.by_heap(own, row);
+    else
+      search.by_levels(own, row);
+    if (before == nullptr) continue;
+    int32_t* const tree = before + i * n;
+    TightEdges<SmallCsr>(csr, row).predecessors(own, false, tree);
+    for (std::size_t v = 0; v < n; ++v) tree[v] = tree[v] < 0 ? kNoVertex : tree[v];
+  }
+  if (top != nullptr && before != nullptr) find_roots(before, out, n, top);
+  return true;
+}
+
+}  // namespace
+
+NEARFAR_BIND(m) {
+  m.def("small_rows", &small_rows, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(),
+        nb::arg("direction"), nb::arg("sources"), nb::arg("joined"), nb::arg("limit").none(),
+        nb::arg("distances"), nb::arg("predecessors").none(), nb::arg("roots").none());
+}
+
+}  // namespace nearfar
