@@ -14,8 +14,7 @@ from nearfar import Graph, _cpu, all_pairs, find_negative_cycle
 from nearfar.graph.dtypes import unreached_value
 from nearfar.prepared.metric.arc_weights import Metric, customized, renewed
 from nearfar.prepared.order.elimination import elimination_order, structure_of
-from nearfar.prepared.order.preparation import Preparation
-from nearfar.prepared.order.tree import Arcs, Tree, analyse, build_arcs
+from nearfar.prepared.order.tree import Arcs, Preparation, Tree, analyse, build_arcs
 from tests.strategies import graphs
 
 

@@ -21,7 +21,7 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
 from nearfar.prepared.guess import Guess, guess
-from nearfar.prepared.order.preparation import Preparation
+from nearfar.prepared.order.tree import Preparation
 from nearfar.prepared.prepare import prepare
 from nearfar.prepared.prepared import Prepared, Sums, weighed
 from nearfar.registry import CHOICES, Answer, Declined, Estimate, Request, Workspace

@@ -12,12 +12,10 @@ from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device
 from nearfar.prepared.cuda.metric.arcs import device_arcs
-from nearfar.prepared.files.contents import check_contents
 from nearfar.prepared.files.file import read_arrays
-from nearfar.prepared.files.stored import assembled
+from nearfar.prepared.files.stored import assembled, check_contents
 from nearfar.prepared.order.elimination import elimination_order, structure_of
-from nearfar.prepared.order.preparation import Preparation
-from nearfar.prepared.order.tree import Figures, analyse, build_arcs, check_worth
+from nearfar.prepared.order.tree import Figures, Preparation, analyse, build_arcs, check_worth
 from nearfar.prepared.prepared import Prepared, weighed, weighed_on_device
 from nearfar.prepared.turns import PreparedTurns, has_turns, prepared_turns, turn_order, turns_of
 from nearfar.system.devices import runtime

@@ -62,7 +62,7 @@ from nearfar.prepared.files.file import write_arrays
 from nearfar.prepared.files.stored import kept_arrays, kept_values
 from nearfar.prepared.metric.arc_weights import Metric, customized, renewed
 from nearfar.prepared.metric.fixed_point import FixedPoint, fixed_point
-from nearfar.prepared.order.preparation import Preparation
+from nearfar.prepared.order.tree import Preparation
 from nearfar.prepared.scenario import Scenario, changes_of, without_edges
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
@@ -246,12 +246,8 @@ class Prepared(Graph):
             m.weights,
             m.sides,
             self.summed.n_negative == 0,
-            m.up.first,
-            m.up.head_depth,
-            m.up.weight,
-            m.down.first,
-            m.down.head_depth,
-            m.down.weight,
+            *m.up,
+            *m.down,
             1.0 if self.fixed is None else self.fixed.step,
         )
 

@@ -18,7 +18,7 @@ from nearfar.prepared.cuda.bottoms.table import sources_per_table, table_pays
 from nearfar.prepared.cuda.device import require_factor
 from nearfar.prepared.cuda.query import query_bytes
 from nearfar.prepared.cuda.shapes import UNIT
-from nearfar.prepared.cuda.sinks.reduce import reduced, reduces
+from nearfar.prepared.cuda.sinks.reduction import reduced, reduces
 from nearfar.prepared.cuda.sinks.rows import DeviceRows, RowForm
 from nearfar.prepared.first import (
     FirstOptions,

@@ -14,8 +14,7 @@ from nearfar.cuda.device_graph import C_NAMES, far_value
 from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.cells import Cells, PassShape, cut
-from nearfar.prepared.cuda.cut.closures import DevicePieces, most_members
-from nearfar.prepared.cuda.cut.pieces import cut_pieces
+from nearfar.prepared.cuda.cut.pieces import DevicePieces, cut_pieces, most_members
 from nearfar.prepared.cuda.shapes import UNIT, AboveShape
 from nearfar.prepared.metric.arc_weights import QueryArcs
 from nearfar.prepared.order.tree import Tree

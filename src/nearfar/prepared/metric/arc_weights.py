@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from nearfar.graph.graph import Graph
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class QueryArcs:
+class QueryArcs(NamedTuple):
     """Arcs that queries follow in one direction."""
 
     # shape (n + 1,); the arcs of label `v` are `first[v]` to `first[v + 1]`
@@ -67,8 +66,7 @@ class Metric:
     @property
     def nbytes(self) -> int:
         """Bytes of the weights and of the arcs that queries read, each memory counted once."""
-        held = [self.weights, self.up.first, self.up.head_depth, self.up.weight]
-        held += [self.down.first, self.down.head_depth, self.down.weight]
+        held = (self.weights, *self.up, *self.down)
         return sum({array.ctypes.data: array.nbytes for array in held}.values())
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.graph.slots import Slot
-from nearfar.prepared.cuda.cut.closures import closures
-from nearfar.prepared.cuda.cut.pieces import DEEP, ways_up
+from nearfar.prepared.cuda.cut.pieces import DEEP, closures, ways_up
 from nearfar.prepared.cuda.device import DeviceTree, device_above, device_tree
 from nearfar.prepared.cuda.shapes import (
     AboveShape,

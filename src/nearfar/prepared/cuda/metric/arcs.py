@@ -12,7 +12,7 @@ from nearfar.cuda.device_graph import C_NAMES
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.device import C_VALUES, DeviceCells, plain
-from nearfar.prepared.order.preparation import Preparation
+from nearfar.prepared.order.tree import Preparation
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
