@@ -195,7 +195,6 @@ class _SharedSearch(Search):
         }
         program = runtime.program("algorithms/batched/block_per_source.cuh", macros)
         kernel = program.kernel("block_per_source")
-        kernel.allow_shared(shared)
         k = len(sources)
         check = bits < self.full and not values.limited
         overflow = cp.zeros(k if check else 1, dtype=np.int32)
@@ -266,7 +265,6 @@ class _GlobalSearch(Search):
         }
         program = runtime.program("algorithms/batched/block_per_source_global.cuh", macros)
         self._kernel = program.kernel("block_per_source_global")
-        self._kernel.allow_shared(self._shared)
         resident = self._kernel.resident_blocks(self._threads, self._shared)
         self.blocks = min(max(resident, 1), len(rows.sources))
         self.scratch = self.blocks * (size * n + self._bitmap * (not self._far_shared))

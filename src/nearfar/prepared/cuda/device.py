@@ -115,14 +115,14 @@ def _tree(prepared: Prepared) -> DeviceTree:
         "OUT_T": C_NAMES[distances.name],
         "SIGNED_VALUES": int(values.name == "int64"),
     }
-    there = {name: runtime.upload(plain(part)) for name, part in parts.items()}
+    there = {name: runtime.upload(part) for name, part in parts.items()}
     down = prepared.metric.swept[1]
     same = down is up
     return DeviceTree(
         **there,
         down_first=runtime.upload(down.first.astype(np.int32)),
-        down_depth=there["head_depth"] if same else runtime.upload(plain(down.head_depth)),
-        down_weight=there["weight"] if same else runtime.upload(plain(down.weight)),
+        down_depth=there["head_depth"] if same else runtime.upload(down.head_depth),
+        down_weight=there["weight"] if same else runtime.upload(down.weight),
         height=tree.height,
         macros=macros,
         step=np.float64(1.0 if prepared.fixed is None else prepared.fixed.step),
@@ -154,7 +154,7 @@ def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
     values = stream.view(arcs.weight.dtype)
     used = np.flatnonzero(found.weight_at >= 0)
     if len(used):
-        weights = runtime.upload(plain(arcs.weight))
+        weights = runtime.upload(arcs.weight)
         values[cp.asarray(found.weight_at[used])] = weights[cp.asarray(used)]
     if len(found.far_at):
         values[cp.asarray(found.far_at)] = far_value(arcs.weight.dtype)
@@ -214,11 +214,6 @@ def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:
     depth = np.where(above < 0, -1, tree.depth[above])
     stop[~inside] = np.repeat(depth, highest - tree.low[highest] + 1)
     return stop
-
-
-def plain(array: NDArray[Any]) -> NDArray[Any]:
-    """Copy an array that is mapped from a file, which the driver cannot read."""
-    return np.array(array) if isinstance(array, np.memmap) else array
 
 
 def factor_bytes(prepared: Prepared) -> int:

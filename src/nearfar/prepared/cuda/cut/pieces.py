@@ -128,10 +128,8 @@ class DevicePieces:
     def upload(cls, host: Pieces) -> DevicePieces:
         """Upload pieces to the current device."""
         rows = host.pieces[:, 1] + host.pieces[:, 3]
-        warps = -(-rows // 32)
-        which = np.repeat(np.arange(len(rows)), warps)
-        number = np.arange(len(which)) - np.repeat(np.cumsum(warps) - warps, warps)
-        jobs = np.stack([which, 32 * number], axis=1).astype(np.int32)
+        which, first = warps_of(rows)
+        jobs = np.stack([which, first], axis=1).astype(np.int32)
         is_top = host.pieces[which, 7] == 1
         of_piece, first = host.tiles.T
         products = np.column_stack([host.pieces[of_piece, :7], first])
@@ -151,6 +149,13 @@ class DevicePieces:
         return cls(host, **there, arcs=arcs, jobs=listed)
 
 
+def warps_of(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the warps of 32 rows each that cover matrices: their matrix and first row."""
+    warps = -(-rows // 32)
+    which = np.repeat(np.arange(len(rows)), warps)
+    return which, 32 * (np.arange(len(which)) - np.repeat(np.cumsum(warps) - warps, warps))
+
+
 def most_members(size: int) -> int:
     """Return the maximum size of a piece: closures store 33 values per member."""
     room = (runtime.device().shared_per_block - 1024) // (33 * size)
@@ -168,7 +173,6 @@ def closures(
     weights = {"up_weight": up_weight, "down_weight": down_weight}
     for jobs, members in pieces.jobs:
         shared = 33 * members * dtype.itemsize
-        kernel.allow_shared(shared)
         arguments = {**pieces.arcs, **weights, "jobs": jobs, "matrices": matrices}
         kernel(len(jobs), 32, arguments, shared=shared)
     return matrices

@@ -121,7 +121,6 @@ class Above:
         kernel = runtime.program(
             "prepared/cuda/fronts/few_sources.cuh", {**self._types(), **form, **stages}
         ).kernel("few_sources")
-        kernel.allow_shared(shared)  # affects the number of resident blocks
         lowest, way, rows = self._ways_up()
         arguments = {
             **climb,
@@ -197,7 +196,6 @@ class Above:
         macros["SHARES"] = shares
         shared = shares * ahead * stage + wide * columns * 4 + 16
         kernel = runtime.program("prepared/cuda/fronts/upper.cuh", macros).kernel("upper")
-        kernel.allow_shared(shared)
         groups = query.pitch // (wide * columns)
         progress = runtime.cupy().zeros(2 + groups, dtype=np.uint32)
         arguments = {
