@@ -21,7 +21,6 @@ from nearfar.prepared.first import (
     fits_arcs,
     is_ready,
     of_prepared,
-    with_trees,
 )
 from nearfar.prepared.guess import POLISH, Guess, guess, row_seconds
 from nearfar.prepared.order.tree import arc_bytes
@@ -232,9 +231,5 @@ def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
     """Prepare a plain graph, cache the prepared graph on it, and solve rows."""
-
-    def rows(it: Prepared) -> Answer:
-        answer = elimination_tree_rows(it, sources, TreeRowsOptions(options.sums), workspace)
-        return with_trees(it.summing(options.sums), sources, answer, workspace)
-
-    return of_prepared(graph, options.force, workspace.threads, rows)
+    solve = elimination_tree_rows
+    return of_prepared(graph, sources, options, workspace, solve, TreeRowsOptions)

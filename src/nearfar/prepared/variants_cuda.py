@@ -26,7 +26,6 @@ from nearfar.prepared.first import (
     cost_of_preparing,
     fits_arcs,
     of_prepared,
-    with_trees,
 )
 from nearfar.prepared.guess import Guess
 from nearfar.prepared.prepared import Prepared, Sums
@@ -235,9 +234,5 @@ def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
     """Prepare a plain graph on the host, cache the prepared graph on it, and answer."""
-
-    def ask(it: Prepared) -> Answer:
-        answer = elimination_tree_rows(it, sources, DeviceTreeOptions(options.sums), workspace)
-        return with_trees(it.summing(options.sums), sources, answer, workspace)
-
-    return of_prepared(graph, options.force, workspace.threads, ask)
+    solve = elimination_tree_rows
+    return of_prepared(graph, sources, options, workspace, solve, DeviceTreeOptions)
