@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from nearfar.algorithms.batched.device_rows import Rows, Values
 from nearfar.algorithms.batched.essential import Essential, sparse
-from nearfar.algorithms.batched.options import BlockOptions
-from nearfar.algorithms.batched.team import NONE, Batch, Search, in_stages
+from nearfar.algorithms.batched.team import NONE, Batch, BlockOptions, Search, in_stages
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
