@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from nearfar.cuda.device_graph import C_NAMES, far_value
 from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.cells import Cells, PassShape, cut
-from nearfar.prepared.cuda.cut.pieces import DevicePieces, cut_pieces, most_members
+from nearfar.prepared.cuda.cut.pieces import DevicePieces, cut_pieces, most_members, ways_up
 from nearfar.prepared.cuda.shapes import UNIT, AboveShape
 from nearfar.prepared.metric.arc_weights import QueryArcs
 from nearfar.prepared.order.tree import Tree
@@ -64,6 +64,7 @@ class DeviceTree:
 class DeviceAbove:
     """Labels outside the cells, in pieces."""
 
+    tree: Tree  # on the host
     labels: NDArray[np.int32]  # host array
     # int32 array, shape (n,); number of each label among these, -1 for other labels
     place: Any
@@ -73,8 +74,11 @@ class DeviceAbove:
     stop: Any
     # rows of members and boundaries that products for `place` read, once built
     members: list[tuple[Any, Any]] = field(default_factory=list)
-    # results of nearfar.prepared.cuda.cut.pieces.ways_up, once computed
-    ways_up: list[tuple[Any, Any, Any]] = field(default_factory=list)
+
+    @cached_property
+    def ways_up(self) -> list[Any]:
+        """Arrays of :func:`nearfar.prepared.cuda.cut.pieces.ways_up`."""
+        return [runtime.upload(array) for array in ways_up(self.pieces.host, self.tree)]
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,7 @@ def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> D
     place = np.full(prepared.n_vertices, -1, dtype=np.int32)
     place[upper] = np.arange(len(upper), dtype=np.int32)
     stop = runtime.upload(_stops(tree, top)) if size else None
-    return DeviceAbove(upper, runtime.upload(place), DevicePieces.upload(pieces), stop)
+    return DeviceAbove(tree, upper, runtime.upload(place), DevicePieces.upload(pieces), stop)
 
 
 def _top(tree: Tree, size: int) -> NDArray[np.int32]:

@@ -42,17 +42,23 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 def kept_values(prepared: Prepared) -> dict[str, Any]:
     """Return the values that a file stores besides arrays."""
-    plain, fixed = (str, int, float, bool), prepared.fixed
+    fixed = prepared.fixed
     return {
-        "directed": prepared.directed,
+        **graph_values(prepared),
         "first_number": None if prepared.vertex_names is None else _first_number(prepared),
         "perfect": prepared.perfect,
         "fixed": None if fixed is None else [fixed.exponent, fixed.exact, fixed.bound],
         "sides": prepared.metric.sides,
         "method": prepared.preparation.method,
         "figures": asdict(prepared.preparation.figures),
-        "attributes": {k: v for k, v in prepared.attributes.items() if isinstance(v, plain)},
     }
+
+
+def graph_values(graph: Graph) -> dict[str, Any]:
+    """Return the values of a graph that a file stores besides arrays."""
+    plain = (str, int, float, bool)
+    attributes = {k: v for k, v in graph.attributes.items() if isinstance(v, plain)}
+    return {"directed": graph.directed, "attributes": attributes}
 
 
 def _first_number(prepared: Prepared) -> int | None:
@@ -98,20 +104,7 @@ def assembled(
         names = range(start, start + len(arrays["indptr"]) - 1)
         if names and not -_MOST <= names[0] <= names[-1] < _MOST:
             raise GraphError(f"first_number is {start}: names have 64 bits")
-    n, m = len(arrays["indptr"]) - 1, len(arrays["indices"])
-    attributes = with_edge_arrays(found["attributes"], arrays, n, m)
-    if "lines.first" in arrays:
-        attributes[EDGE_LINES] = EdgeLines(arrays["lines.first"], arrays["lines.xy"])
-    graph = Graph(
-        arrays["indptr"],
-        arrays["indices"],
-        arrays.get("weights"),
-        directed=found["directed"],
-        vertex_names=names,
-        coordinates=arrays.get("coordinates"),
-        attributes=attributes,
-        copy=False,
-    )
+    graph = graph_of(found, arrays, names)
     edge_lines(graph)  # checks that the lines belong to the edges
     tree = Tree(*(arrays[f"tree.{name}"] for name in Tree._fields))
     arcs = Arcs(*(arrays[f"arcs.{name}"] for name in Arcs._fields))
@@ -131,6 +124,26 @@ def assembled(
         steps = Graph(arrays["indptr"], arrays["indices"], arrays["fixed.weights"], copy=False)
         fixed = FixedPoint(steps, exponent, exact, float(bound))
     return graph, preparation, metric, found["perfect"], fixed
+
+
+def graph_of(
+    found: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], vertex_names: Any
+) -> Graph:
+    """Return the graph of a file with these values and arrays."""
+    n, m = len(arrays["indptr"]) - 1, len(arrays["indices"])
+    attributes = with_edge_arrays(found["attributes"], arrays, n, m)
+    if "lines.first" in arrays:
+        attributes[EDGE_LINES] = EdgeLines(arrays["lines.first"], arrays["lines.xy"])
+    return Graph(
+        arrays["indptr"],
+        arrays["indices"],
+        arrays.get("weights"),
+        directed=found["directed"],
+        vertex_names=vertex_names,
+        coordinates=arrays.get("coordinates"),
+        attributes=attributes,
+        copy=False,
+    )
 
 
 def check_kinds(found: Mapping[str, Any], kinds: Mapping[str, tuple[type, ...]]) -> None:
