@@ -430,7 +430,6 @@ class Prepared(Graph):
         """Return a changed graph after renewing the arcs above the lower ends of changed edges."""
         metric, count = renewed(
             preparation.view,
-            preparation.arcs.n_arcs,
             self.metric.on_host(),
             graph if fixed is None else fixed.graph,
             np.unique(low).astype(np.int32),
@@ -1019,13 +1018,12 @@ def weighed(
 ) -> Prepared:
     """Return the prepared graph after computing the weights of the arcs."""
     began = time.perf_counter()
-    n_arcs = preparation.arcs.n_arcs
     floats = graph.weight_dtype.kind == "f"
     fixed = fixed_point(graph, preparation) if floats and sums == "fixed" else None
     summed = graph if fixed is None else fixed.graph
     if _beyond_arcs(graph):
         summed = graph.without_weights()
-    metric = customized(preparation.view, n_arcs, summed, perfect, threads)
+    metric = customized(preparation.view, summed, perfect, threads)
     seconds = {**(seconds or {}), "customization": time.perf_counter() - began}
     made = Prepared(graph, preparation, metric, perfect, seconds, fixed)
     _refuse_negative_cycle(made)

@@ -276,11 +276,6 @@ def turn_order(
     return np.argsort(place[group], kind="stable").astype(np.int32), method
 
 
-def has_turns(about: Mapping[str, Any]) -> bool:
-    """Return whether a file with this header holds a prepared graph with turns."""
-    return "turns" in about
-
-
 def turns_of(
     about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], prepared: Prepared
 ) -> PreparedTurns:

@@ -49,11 +49,6 @@ def _blocks(here: runtime.Device, n: int, bits: int, lists: bool) -> int:
     return max(1, min(MOST_BLOCKS, room // (_shared(n, bits) + _SHARED_STATIC)))
 
 
-def _delta(graph: Graph) -> float:
-    """Return the threshold's step in the shared layout; thin frontiers need fewer steps."""
-    return (4.0 if sparse(graph) else 1.0) * graph.mean_weight
-
-
 def _fits_shared(graph: Graph, request: Request) -> Literal[True] | str:
     bits = 16 if graph.weight_dtype.kind == "i" else 8 * graph.weight_dtype.itemsize
     needed, room = _shared(graph.n_vertices, bits), _room(runtime.device())
@@ -128,7 +123,9 @@ class _SharedSearch(Search):
         super().__init__(graph, options, workspace, rows)
         self.here = runtime.device()
         n, self.full = rows.n, 8 * graph.weight_dtype.itemsize
-        self.delta = options.delta if options.delta is not None else _delta(graph)
+        # Thin frontiers need fewer steps.
+        mean = (4.0 if sparse(graph) else 1.0) * graph.mean_weight
+        self.delta = options.delta if options.delta is not None else mean
         lists = options.lists
         if lists is None:
             lists = graph.weight_dtype == np.int32 and n >= LISTS_FROM

@@ -43,9 +43,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
 def kept_values(prepared: Prepared) -> dict[str, Any]:
     """Return the values that a file stores besides arrays."""
     fixed = prepared.fixed
+    numbers = None if prepared.vertex_names is None else prepared.vertex_numbers
     return {
         **graph_values(prepared),
-        "first_number": None if prepared.vertex_names is None else _first_number(prepared),
+        "first_number": None if numbers is None else numbers.start,  # of consecutive names
         "perfect": prepared.perfect,
         "fixed": None if fixed is None else [fixed.exponent, fixed.exact, fixed.bound],
         "sides": prepared.metric.sides,
@@ -59,11 +60,6 @@ def graph_values(graph: Graph) -> dict[str, Any]:
     plain = (str, int, float, bool)
     attributes = {k: v for k, v in graph.attributes.items() if isinstance(v, plain)}
     return {"directed": graph.directed, "attributes": attributes}
-
-
-def _first_number(prepared: Prepared) -> int | None:
-    """Return the name of the first vertex if names are consecutive numbers, or None."""
-    return None if prepared.vertex_numbers is None else prepared.vertex_numbers.start
 
 
 def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:

@@ -78,18 +78,17 @@ def value_dtype(graph: Graph) -> np.dtype[Any]:
     return np.dtype(np.int64 if graph.n_negative else f"u{dtype.itemsize}")
 
 
-def customized(view: Any, n_arcs: int, graph: Graph, perfect: bool, threads: int) -> Metric:
+def customized(view: Any, graph: Graph, perfect: bool, threads: int) -> Metric:
     """Return the weights of all arcs from the weights of a graph."""
     edge_weights = graph.effective_weights
     sides = 1 if _cpu.prepared_symmetric(view, edge_weights, None, threads) else 2
-    weights = np.empty(n_arcs * sides, dtype=value_dtype(graph))
+    weights = np.empty(len(view.head_depth) * sides, dtype=value_dtype(graph))
     _cpu.prepared_customize(view, edge_weights, weights, sides, threads)
-    return _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
+    return _with_queries(view, weights, sides, graph if perfect else None, threads)
 
 
 def renewed(
     view: Any,
-    n_arcs: int,
     metric: Metric,
     graph: Graph,
     labels: NDArray[np.int32],
@@ -99,25 +98,21 @@ def renewed(
     """Return the metric after changes of weights, and the number of recomputed labels."""
     # the first negative weight appeared, or the last one disappeared
     if metric.weights.dtype != value_dtype(graph):
-        return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
+        return customized(view, graph, perfect, threads), len(metric.up.first) - 1
     edge_weights, sides = graph.effective_weights, metric.sides
     if sides == 1 and not _cpu.prepared_symmetric(view, edge_weights, labels, threads):
         sides = 2  # directions may differ now
-    weights = np.empty(n_arcs * sides, metric.weights.dtype)
+    weights = np.empty(len(view.head_depth) * sides, metric.weights.dtype)
     _cpu.prepared_copied(metric.weights, weights, threads)
     count = _cpu.prepared_update(view, edge_weights, weights, labels, threads)
-    made = _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
+    made = _with_queries(view, weights, sides, graph if perfect else None, threads)
     return made, int(count)
 
 
 def _with_queries(
-    view: Any,
-    n_arcs: int,
-    weights: NDArray[Any],
-    sides: int,
-    perfect: Graph | None,
-    threads: int,
+    view: Any, weights: NDArray[Any], sides: int, perfect: Graph | None, threads: int
 ) -> Metric:
+    n_arcs = len(view.head_depth)
     if perfect is not None:
         flags = np.empty(n_arcs, dtype=np.uint8)
         first = np.empty((sides, view.n_vertices + 1), dtype=np.int64)

@@ -94,12 +94,6 @@ def _upload(**arrays: Any) -> dict[str, Any]:
     return {name: runtime.upload(array) for name, array in arrays.items()}
 
 
-def _margin(prepared: Prepared) -> int:
-    """Return the number of vertices by which tiles overlap, so that each writes whole sectors."""
-    size = prepared.answer_dtype.itemsize
-    return _SECTOR // 4 if prepared.n_vertices * size % _SECTOR else 0
-
-
 def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     """Return the weights of the bundles, and the distances within leaves."""
     cp = runtime.cupy()
@@ -139,7 +133,9 @@ class TileSweep:
         top: int | None = None,
     ) -> None:
         self.n, self.dtype = prepared.n_vertices, prepared.metric.dtype
-        self.margin = _margin(prepared)
+        # Tiles overlap by some vertices, so that each writes whole sectors.
+        row = self.n * prepared.answer_dtype.itemsize
+        self.margin = _SECTOR // 4 if row % _SECTOR else 0
         shape = shape or default_leaf(prepared.preparation.figures.height, sources)
         above = above_shape(prepared, sources, top)
         form = (shape, above.top, self.margin)

@@ -48,15 +48,6 @@ _PLACED = {
 }
 
 
-def has_room(reduction: RowReduction, prepared: Prepared) -> bool:
-    """Return whether the data of a row fits a kernel's registers and shared memory."""
-    if reduction.kind == "nearest":
-        return reduction.k <= _KEPT
-    if reduction.kind == "histogram":
-        return _shared_bytes(reduction, prepared) <= shared_room()
-    return True
-
-
 def _shared_bytes(reduction: RowReduction, prepared: Prepared) -> int:
     dtype = prepared.metric.dtype
     edge = 8 if dtype.kind == "f" else dtype.itemsize
@@ -335,7 +326,9 @@ class DeviceReduction:
                 yield
                 found, fields = self._made_room(count)
             if fields or self.checks:
-                self._put(order[low : low + self.pitch], len(part))
+                places = order[low : low + self.pitch]
+                self._place.set(back=self.query.back, order=places, count=np.int32(len(part)))
+                self._place()
             parts.append(self._kept(len(part)))
         bins, vertices, distances = (
             None if column[0] is None else _in_places(column, order)
@@ -373,11 +366,6 @@ class DeviceReduction:
         none = dict.fromkeys(("counts", "totals", "means", "most"))
         self._place.set(status=found[:_STATUS].view(np.uint64), **{**none, **placed})
         return found, fields
-
-    def _put(self, order: Any, count: int) -> None:
-        """Copy the figures of one sweep to their places."""
-        self._place.set(back=self.query.back, order=order, count=np.int32(count))
-        self._place()
 
     def _kept(self, count: int) -> tuple[Any, Any, Any]:
         """Return copies of the bins, vertices and distances of one sweep."""
@@ -433,7 +421,10 @@ def reduces(prepared: Prepared, reduction: RowReduction, width: int) -> bool:
     # steps do not show that a float overflows
     if prepared.fixed is not None and may_saturate(prepared):
         return False
-    return has_room(reduction, prepared)
+    # The data of a row must fit a kernel's registers or shared memory.
+    if reduction.kind == "nearest":
+        return reduction.k <= _KEPT
+    return reduction.kind != "histogram" or _shared_bytes(reduction, prepared) <= shared_room()
 
 
 def reduced(

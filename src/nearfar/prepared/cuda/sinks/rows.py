@@ -39,7 +39,7 @@ class Restoration:
         self.kernel = runtime.program("prepared/cuda/sinks/left_to_right.cuh", macros).kernel(
             "restore_sums"
         )
-        each = self.row_bytes(prepared)
+        each = n * (dtype.itemsize + 8)  # scratch of a block
         free, _ = runtime.memory()
         wanted = min(most, self.kernel.resident_blocks(_THREADS))
         self.blocks = max(1, min(wanted, free // (_SHARE * each)))
@@ -49,11 +49,6 @@ class Restoration:
         self.queues = cp.empty((self.blocks, 2, n), dtype=np.int32)
         # Rounding errors are nearly always smaller; if one is larger, the slack is widened.
         self.slack = dtype.type(np.finfo(dtype).eps * (2**8 if dtype.itemsize == 4 else 2**16))
-
-    @staticmethod
-    def row_bytes(prepared: Prepared) -> int:
-        """Return the scratch memory of a block, in bytes."""
-        return prepared.n_vertices * (prepared.weight_dtype.itemsize + 8)
 
     def __call__(self, sources: Any, rows: Any) -> None:
         """Restore the sums of some rows in place."""
