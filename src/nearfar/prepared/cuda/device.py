@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
-_ABOVE: Slot[DeviceAbove] = Slot("labels above cells on the device")
+#: Data of the tree and its arcs without weights; graphs customized on a device share it.
+LAYOUTS: Slot[Any] = Slot("layouts of the tree on the device")
 _FITS: Slot[bool] = Slot("fits the device")
 _LABEL = 64  # bytes per label of the tree for any dtype of weights
 
@@ -180,8 +181,8 @@ def device_above(
 ) -> DeviceAbove:
     """Cut the labels outside all cells into pieces on the current device, once per key."""
     whole_key = ("above", runtime.device().ordinal, prepared.metric.dtype.itemsize, shape, key)
-    make = partial(_above, prepared, upper, shape)
-    return _ABOVE.of(prepared, lambda: prepared.metric.layout(whole_key, make), whole_key)
+    found: DeviceAbove = LAYOUTS.of(prepared, lambda: _above(prepared, upper, shape), whole_key)
+    return found
 
 
 def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> DeviceAbove:

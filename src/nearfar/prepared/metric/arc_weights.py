@@ -59,10 +59,6 @@ class Metric:
         """Build the cells of a GPU with these weights; other metrics have their own."""
         return make()
 
-    def layout(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Build the GPU's data of the arcs without weights; other metrics have their own."""
-        return make()
-
     @property
     def nbytes(self) -> int:
         """Bytes of the weights and of the arcs that queries read, each memory counted once."""

@@ -14,7 +14,7 @@ from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.cut.pieces import warps_of
 from nearfar.prepared.cuda.cut.tiles import LeafShape, Tiles, cut_tiles
-from nearfar.prepared.cuda.device import DeviceTree, device_tree, top_flags
+from nearfar.prepared.cuda.device import LAYOUTS, DeviceTree, device_tree, top_flags
 from nearfar.prepared.cuda.fronts.above import Above
 from nearfar.prepared.cuda.query import Query
 from nearfar.prepared.cuda.shapes import SMALL_CELLS, UNIT, above_shape, default_leaf, padded
@@ -22,7 +22,6 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
 
 _SWEEPS: Slot[Sweep | TileSweep] = Slot("sweeps of rows on the device")
-_TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _WARPS = 8  # kWarps of leaves.cuh
 _SIDE = 128  # kSide of own_leaf.cuh
@@ -141,10 +140,8 @@ class TileSweep:
         form = (shape, above.top, self.margin)
         key = (runtime.device().ordinal, self.dtype.itemsize, *form)
         self.tree = device_tree(prepared)
-        self.tiles = _TILES.of(
-            prepared,
-            lambda: prepared.metric.layout(key, lambda: _cut_tiles(prepared, *form)),
-            key,
+        self.tiles: DeviceTiles = LAYOUTS.of(
+            prepared, lambda: _cut_tiles(prepared, *form), ("tiles", *key)
         )
         self.above = Above(prepared, self.tiles.host.upper, above, shape)
         self.weights, self.ways = _WEIGHTS.of(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from nearfar.cuda.device_graph import C_NAMES
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-from nearfar.prepared.cuda.device import C_VALUES, DeviceCells
+from nearfar.prepared.cuda.device import C_VALUES, LAYOUTS, DeviceCells
 from nearfar.prepared.order.tree import Preparation
 from nearfar.system.devices import runtime
 
@@ -40,8 +40,7 @@ class DeviceArcs:
     # by shape: cells whose streams hold the weights of some metric, their arcs, and the positions
     # of these arcs' weights
     cells: dict[Any, tuple[DeviceCells, Any, Any]] = field(default_factory=dict)
-    # further data of sweeps that does not depend on weights
-    layouts: dict[Any, Any] = field(default_factory=dict)
+    layouts: dict[Any, Any] = field(default_factory=dict)  # shared by graphs with these arcs
     # one entry: number of values per arc in the last metric, 2 if directions differed
     sides_before: list[int] = field(default_factory=lambda: [1])
 
@@ -59,6 +58,7 @@ def device_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
 def share_arcs(prepared: Prepared, structure: DeviceArcs) -> None:
     """Share the device data of a prepared graph with another one of the same structure."""
     _ARCS.put(prepared, structure, runtime.device().ordinal)
+    LAYOUTS.share(prepared, structure.layouts)
 
 
 def customize_kernel(name: str, values: np.dtype[Any], weight: np.dtype[Any], sides: int) -> Any:
