@@ -29,14 +29,7 @@ from nearfar.prepared.first import (
 )
 from nearfar.prepared.guess import Guess
 from nearfar.prepared.prepared import Prepared, Sums
-from nearfar.registry import (
-    Answer,
-    Estimate,
-    Request,
-    RowReduction,
-    Workspace,
-    variant,
-)
+from nearfar.registry import Answer, Estimate, Request, RowReduction, Workspace, variant
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import each_block
 

@@ -52,11 +52,7 @@ class Rows:
     """Batch on the device: graph, answer rows in parts that fit memory, and counters."""
 
     def __init__(
-        self,
-        graph: Graph,
-        sources: NDArray[np.int64],
-        workspace: Workspace,
-        reduces: bool = False,
+        self, graph: Graph, sources: NDArray[np.int64], workspace: Workspace, reduces: bool = False
     ) -> None:
         self.device = device_graph(graph)
         self.n = graph.n_vertices

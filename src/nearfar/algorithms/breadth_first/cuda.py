@@ -127,7 +127,7 @@ class _Searcher:
             + 12 * words
             + self.chunk_capacity * chunk
             + control.itemsize
-            + (2 * (n // QUEUE_SHARE + _SPARE) + m // _HEAVY + 1) * pair * ahead,
+            + (2 * (n // QUEUE_SHARE + _SPARE) + m // _HEAVY + 1) * pair * ahead
         )
         self.device, self.reverse, self.directed = device, reverse, directed
         self.queue = cp.empty(n, dtype=device.vertex_dtype)

@@ -22,14 +22,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.prepared.prepared import Prepared
 
-__all__ = [
-    "PairPaths",
-    "edges_of_path",
-    "pair_distances",
-    "pair_indices",
-    "pair_paths",
-    "widened",
-]
+__all__ = ["PairPaths", "edges_of_path", "pair_distances", "pair_indices", "pair_paths", "widened"]
 
 _NO_EDGES = np.empty(0, dtype=np.int32)
 
@@ -70,10 +63,7 @@ def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64],
 
 
 def pair_distances(
-    prepared: Prepared,
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    threads: int,
+    prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
 ) -> NDArray[Any]:
     """Return the distances of pairs, each by a separate walk."""
     if prepared.beyond_arcs:

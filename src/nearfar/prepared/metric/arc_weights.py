@@ -84,12 +84,7 @@ def customized(view: Any, graph: Graph, perfect: bool, threads: int) -> Metric:
 
 
 def renewed(
-    view: Any,
-    metric: Metric,
-    graph: Graph,
-    labels: NDArray[np.int32],
-    perfect: bool,
-    threads: int,
+    view: Any, metric: Metric, graph: Graph, labels: NDArray[np.int32], perfect: bool, threads: int
 ) -> tuple[Metric, int]:
     """Return the metric after changes of weights, and the number of recomputed labels."""
     # the first negative weight appeared, or the last one disappeared

@@ -162,11 +162,7 @@ class Above:
         return arrays
 
     def _products(
-        self,
-        query: Query,
-        form: dict[str, int],
-        levels: tuple[int, int],
-        arrays: dict[str, Any],
+        self, query: Query, form: dict[str, int], levels: tuple[int, int], arrays: dict[str, Any]
     ) -> None:
         """Add the products of a range of levels."""
         groups, across, each, down, shares, ahead = form.values()

@@ -86,10 +86,7 @@ def threads() -> int:
 def _upload_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
     tree, arcs = preparation.tree, preparation.arcs
     n, n_arcs = tree.n_vertices, arcs.n_arcs
-    runtime.require_memory(
-        n_arcs * 20 + len(arcs.edge) * 8 + (n + graph.n_edges) * 8,
-        ADVICE,
-    )
+    runtime.require_memory(n_arcs * 20 + len(arcs.edge) * 8 + (n + graph.n_edges) * 8, ADVICE)
     counts = np.diff(arcs.first)
     tails = np.repeat(np.arange(n, dtype=np.int64), counts)
     heads = np.empty(n_arcs, dtype=np.int64)
