@@ -77,8 +77,8 @@ def load(file):
         return np.array([graph.effective_weights[p.path_edges(s, t)].sum() for s, t in some])
 
     queries = {
-        "customization": lambda: customized(arcs, n_arcs, graph, False, 1).weights,
-        "with pruning": lambda: customized(arcs, n_arcs, graph, True, 1).up.weight,
+        "customization": lambda: customized(arcs, graph, False, 1).weights,
+        "with pruning": lambda: customized(arcs, graph, True, 1).up.weight,
         "pairs by walking": lambda: p.distances_of_pairs(pairs, 1),
         "pairs by labels": by_labels,
         "paths": paths,

@@ -30,9 +30,8 @@ from nearfar.lab.bench.environment import environment
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.metric.arcs import device_arcs
 from nearfar.prepared.cuda.metric.customize import customized_on_device
-from nearfar.prepared.cuda.sinks.exact import Restoration
 from nearfar.prepared.cuda.sinks.reduction import DeviceReduction
-from nearfar.prepared.cuda.sinks.rows import DeviceRows, RowForm
+from nearfar.prepared.cuda.sinks.rows import DeviceRows, Restoration, RowForm
 from nearfar.solve import Reduction
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import chosen, each_block

@@ -7,7 +7,7 @@ import pytest
 
 import nearfar
 from nearfar import _cpu
-from nearfar.algorithms.batched.options import LaneOptions, WorkerOptions
+from nearfar.algorithms.batched.cpu import LaneOptions, WorkerOptions
 from nearfar.errors import DistanceOverflowError, OptionError, OutOfMemoryError, VertexError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph

@@ -196,7 +196,7 @@ def test_random_graphs(dtype, negative):
 
 def test_any_slack_gives_the_same_bits():
     """Rows may be off by more than rounding; too small a slack is widened."""
-    from nearfar.prepared.cuda.sinks.exact import Restoration
+    from nearfar.prepared.cuda.sinks.rows import Restoration
 
     prepared = city("float32")
     sources = np.arange(0, prepared.n_vertices, 199)

@@ -76,7 +76,7 @@ def test_without_memory_for_third_sides(crowded, rest, monkeypatch):
     prepared = grid()
     weights = np.random.default_rng(6).integers(1, 9, prepared.n_edges).astype(np.int32)
     found = prepared.reweight(there(weights))
-    assert found.metric.structure.third is None
+    assert found.metric.structure.levels["third"] is None
     same_metric(found, prepared.reweight(weights))
 
 

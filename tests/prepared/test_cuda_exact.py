@@ -10,7 +10,7 @@ import pytest
 import nearfar
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.prepared.cuda.sinks.exact import Restoration
+from nearfar.prepared.cuda.sinks.rows import Restoration
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
 from tests.algorithms.test_floyd_warshall import random_graph, rows_of

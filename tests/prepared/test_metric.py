@@ -14,8 +14,7 @@ from nearfar import Graph, _cpu, all_pairs, find_negative_cycle
 from nearfar.graph.dtypes import unreached_value
 from nearfar.prepared.metric.arc_weights import Metric, customized, renewed
 from nearfar.prepared.order.elimination import elimination_order, structure_of
-from nearfar.prepared.order.preparation import Preparation
-from nearfar.prepared.order.tree import Arcs, Tree, analyse, build_arcs
+from nearfar.prepared.order.tree import Arcs, Preparation, Tree, analyse, build_arcs
 from tests.strategies import graphs
 
 
@@ -96,13 +95,13 @@ def check(graph: Graph, metric: Metric, tree: Tree, arcs: Arcs, view: Any) -> No
 @given(graphs(max_vertices=20), st.integers(1, 3), st.booleans())
 def test_against_elimination_by_hand(graph: Graph, threads: int, perfect: bool) -> None:
     tree, arcs, view = made(graph)
-    check(graph, customized(view, arcs.n_arcs, graph, perfect, threads), tree, arcs, view)
+    check(graph, customized(view, graph, perfect, threads), tree, arcs, view)
 
 
 @given(graphs(max_vertices=20, negative=True, dtypes=("int32", "int64")))
 def test_negative_weights(graph: Graph) -> None:
     tree, arcs, view = made(graph)
-    metric = customized(view, arcs.n_arcs, graph, True, 1)
+    metric = customized(view, graph, True, 1)
     both = metric.weights.astype(object).reshape(-1, metric.sides)
     found = bool((both[:, 0] + both[:, -1] < 0).any())
     loops = graph.tails() == graph.indices
@@ -117,9 +116,9 @@ def test_negative_weights(graph: Graph) -> None:
 def test_update_is_a_fresh_customization(graph: Graph, data: st.DataObject) -> None:
     if not graph.n_edges:
         return
-    tree, arcs, view = made(graph)
+    tree, _, view = made(graph)
     perfect = data.draw(st.booleans())
-    metric = customized(view, arcs.n_arcs, graph, perfect, 1)
+    metric = customized(view, graph, perfect, 1)
     for _ in range(3):
         some = data.draw(st.lists(st.integers(0, graph.n_edges - 1), min_size=1, max_size=4))
         weights = graph.effective_weights.copy()
@@ -129,8 +128,8 @@ def test_update_is_a_fresh_customization(graph: Graph, data: st.DataObject) -> N
         graph = graph.with_weights(weights)
         low = np.minimum(tree.label[graph.tails()[some]], tree.label[graph.indices[some]])
         labels = low.astype(np.int32)
-        metric, _ = renewed(view, arcs.n_arcs, metric, graph, labels, perfect, 1)
-        fresh = customized(view, arcs.n_arcs, graph, perfect, 1)
+        metric, _ = renewed(view, metric, graph, labels, perfect, 1)
+        fresh = customized(view, graph, perfect, 1)
         if metric.sides == fresh.sides:
             assert (metric.weights == fresh.weights).all()
         else:
@@ -153,8 +152,8 @@ def test_threads_find_the_same(threads: int, dtype: str, directed: bool) -> None
     weights = rng.integers(1, 50, len(tails)).astype(dtype)
     graph = Graph.from_edges(tails, heads, weights, directed=directed)
     _, arcs, view = made(graph)
-    one = customized(view, arcs.n_arcs, graph, True, 1)
-    many = customized(view, arcs.n_arcs, graph, True, threads)
+    one = customized(view, graph, True, 1)
+    many = customized(view, graph, True, threads)
     assert one.sides == (2 if directed else 1)
     assert (one.weights == many.weights).all()
     assert (one.up.weight == many.up.weight).all()

@@ -105,7 +105,10 @@ def upload_bytes(graph: Graph, *, wide: bool = False) -> int:
     Solves check the rest of their memory themselves. Both checks raise
     :class:`~nearfar.errors.OutOfMemoryError` before anything is allocated.
     """
-    n, m = graph.n_vertices, graph.n_edges
+    return _bytes(graph, wide, graph.n_vertices, graph.n_edges)
+
+
+def _bytes(graph: Graph, wide: bool, n: int, m: int) -> int:
     _, offset, record = _types(graph, wide)
     index, chunk = graph.index_dtype.itemsize, min(m, _CHUNK)
     staging = chunk * (index + graph.weight_dtype.itemsize) + (n + 1) * index
@@ -134,11 +137,7 @@ def _upload(graph: Graph, wide: bool, rows: slice = slice(None)) -> DeviceGraph:
         for array in (indptr, indices, weights)
     )
     n, m = len(indptr) - 1, len(indices)
-    chunk = min(m, _CHUNK)
-    staging = chunk * (index.itemsize + weight.itemsize) + (n + 1) * index.itemsize
-    needed = (n + 1) * offset.itemsize + m * record + staging
-    runtime.require_memory(needed)
-
+    runtime.require_memory(_bytes(graph, wide, n, m))
     cp = runtime.cupy()
     offsets = cp.empty(n + 1, dtype=offset)
     # Records of mixed sizes have padding, which kernels load too: initialise it once.

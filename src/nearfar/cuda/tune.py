@@ -175,12 +175,7 @@ def tune(
     path = None
     if store:
         path = launch_shapes.store(
-            device.name,
-            kind,
-            method,
-            best,
-            seconds=best_seconds,
-            default_seconds=default_seconds,
+            device.name, kind, method, best, seconds=best_seconds, default_seconds=default_seconds
         )
     return TuneResult(
         method, device.name, kind, best, best_seconds, default_seconds, tuple(measured), path

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,10 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
 from nearfar.prepared.guess import Guess, guess
-from nearfar.prepared.order.preparation import Preparation
+from nearfar.prepared.order.tree import Preparation
 from nearfar.prepared.prepare import prepare
 from nearfar.prepared.prepared import Prepared, Sums, weighed
-from nearfar.registry import CHOICES, Answer, Declined, Estimate, Request, Workspace
+from nearfar.registry import CHOICES, Answer, Declined, Estimate, Request, Solver, Workspace
 from nearfar.system.devices import runtime
 from nearfar.system.threads import on_threads
 
@@ -106,16 +106,16 @@ def cost_of_preparing(
     )
 
 
-def with_trees(
+def _add_trees(
     prepared: Prepared, sources: NDArray[np.int64], answer: Answer, workspace: Workspace
-) -> Answer:
+) -> None:
     """Add predecessors to an answer if only the prepared graph can determine them.
 
     Rows in fixed point have no tight edges in floats, so a pass over the plain graph finds none.
     """
     rows = answer.distances
     if not workspace.predecessors or prepared.fixed is None or workspace.columns is not None:
-        return answer
+        return
     found = np.empty(rows.shape, dtype=prepared.vertex_dtype)
 
     def one(i: int) -> None:
@@ -124,15 +124,20 @@ def with_trees(
 
     on_threads(one, len(sources), workspace.threads)
     answer.predecessors = runtime.upload(found) if runtime.is_device_array(rows) else found
-    return answer
 
 
 def of_prepared(
-    graph: Graph, force: bool, threads: int, ask: Callable[[Prepared], Answer]
+    graph: Graph,
+    sources: NDArray[np.int64],
+    options: FirstOptions,
+    workspace: Workspace,
+    solve: Solver,
+    tree: type[Any],
 ) -> Answer:
-    """Return the answer of the prepared graph, preparing it if none is cached."""
-    prepared, seconds = made_ready(graph, force, threads)
-    found = ask(prepared)
+    """Return the answer of a variant for prepared graphs, preparing the graph if none is cached."""
+    prepared, seconds = made_ready(graph, options.force, workspace.threads)
+    found = solve(prepared, sources, tree(sums=options.sums), workspace)
+    _add_trees(prepared.summing(options.sums), sources, found, workspace)
     if seconds:
         found.stats["prepare_seconds"] = seconds
     return found
@@ -157,7 +162,7 @@ def _prepare(graph: Graph, force: bool, threads: int) -> Prepared:
     """Prepare the graph; raise Declined if the exact figures show that it does not pay off."""
     structure = _STRUCTURE.get(graph)
     if structure is not None:
-        return weighed(graph, structure, True, threads, {})
+        return weighed(graph, structure, True, threads)
     try:
         made = prepare(graph, force=force, threads=threads)
     except (GraphError, OutOfMemoryError) as error:

@@ -12,14 +12,12 @@ from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import canonical_device
 from nearfar.prepared.cuda.metric.arcs import device_arcs
-from nearfar.prepared.files.contents import check_contents
 from nearfar.prepared.files.file import read_arrays
-from nearfar.prepared.files.stored import assembled
+from nearfar.prepared.files.stored import assembled, check_contents
 from nearfar.prepared.order.elimination import elimination_order, structure_of
-from nearfar.prepared.order.preparation import Preparation
-from nearfar.prepared.order.tree import Figures, analyse, build_arcs, check_worth
+from nearfar.prepared.order.tree import Figures, Preparation, analyse, build_arcs, check_worth
 from nearfar.prepared.prepared import Prepared, weighed, weighed_on_device
-from nearfar.prepared.turns import PreparedTurns, has_turns, prepared_turns, turn_order, turns_of
+from nearfar.prepared.turns import PreparedTurns, prepared_turns, turn_order, turns_of
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
 
@@ -218,7 +216,7 @@ def load(
     about, arrays = read_arrays(path, check)
     if "labels" in about:
         raise GraphFormatError("this file holds labels: Prepared.read_labels reads them", path)
-    if has_turns(about) != turns:
+    if ("turns" in about) != turns:
         raise OptionError(
             f"{path} holds a graph {'without' if turns else 'with'} turn costs: "
             f"{'leave out' if turns else 'add'} {keyword('turns', True)}"

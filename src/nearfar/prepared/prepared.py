@@ -62,7 +62,7 @@ from nearfar.prepared.files.file import write_arrays
 from nearfar.prepared.files.stored import kept_arrays, kept_values
 from nearfar.prepared.metric.arc_weights import Metric, customized, renewed
 from nearfar.prepared.metric.fixed_point import FixedPoint, fixed_point
-from nearfar.prepared.order.preparation import Preparation
+from nearfar.prepared.order.tree import Preparation
 from nearfar.prepared.scenario import Scenario, changes_of, without_edges
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads, default_threads
@@ -167,7 +167,7 @@ class Prepared(Graph):
 
         def make() -> Prepared:
             threads = default_threads()
-            return weighed(self, self.preparation, self.perfect, threads, {}, sums="search")
+            return weighed(self, self.preparation, self.perfect, threads, sums="search")
 
         return _SEARCH.of(self, make)
 
@@ -246,12 +246,8 @@ class Prepared(Graph):
             m.weights,
             m.sides,
             self.summed.n_negative == 0,
-            m.up.first,
-            m.up.head_depth,
-            m.up.weight,
-            m.down.first,
-            m.down.head_depth,
-            m.down.weight,
+            *m.up,
+            *m.down,
             1.0 if self.fixed is None else self.fixed.step,
         )
 
@@ -315,7 +311,7 @@ class Prepared(Graph):
         given = None if weights is None else as_numpy(weights, "weights")
         arrays = build.validate(self.indptr, self.indices, given)
         graph = Graph.from_checked(arrays, **self._metadata_with(unit))
-        return weighed(graph, self.preparation, perfect, check_threads(threads), {})
+        return weighed(graph, self.preparation, perfect, check_threads(threads))
 
     def reweight_each(
         self,
@@ -409,15 +405,9 @@ class Prepared(Graph):
         )
         label = self.preparation.tree.label
         low = np.minimum(label[tails_of(self, at)], label[self.indices[at]])
-        perfect = self.perfect if perfect is None else bool(perfect)
-        began, workers = time.perf_counter(), check_threads(threads)
+        began = time.perf_counter()
         fixed = None if self.fixed is None else self.fixed.with_changes(graph, np.unique(at))
-        if (fixed is None and graph.weight_dtype.kind == "f") or self.beyond_arcs:
-            # A different step, or none: the weights of all arcs change.
-            made = weighed(graph, self.preparation, perfect, workers, {})
-            made.n_updated = self.n_vertices
-            return made
-        made = self._renewed(graph, self.preparation, fixed, low, perfect, workers, began)
+        made = self._renewed(graph, self.preparation, fixed, low, perfect, threads, began)
         _refuse_negative_cycle(made)
         return made
 
@@ -427,14 +417,22 @@ class Prepared(Graph):
         preparation: Preparation,
         fixed: FixedPoint | None,
         low: NDArray[Any],
-        perfect: bool,
-        workers: int,
+        perfect: bool | None,
+        threads: int | None,
         began: float,
     ) -> Prepared:
         """Return a changed graph after renewing the arcs above the lower ends of changed edges."""
+        perfect, workers = (
+            self.perfect if perfect is None else bool(perfect),
+            check_threads(threads),
+        )
+        if (fixed is None and self.weight_dtype.kind == "f") or self.beyond_arcs:
+            # A different step, or none: the weights of all arcs change.
+            made = weighed(graph, preparation, perfect, workers)
+            made.n_updated = self.n_vertices
+            return made
         metric, count = renewed(
             preparation.view,
-            preparation.arcs.n_arcs,
             self.metric.on_host(),
             graph if fixed is None else fixed.graph,
             np.unique(low).astype(np.int32),
@@ -473,15 +471,12 @@ class Prepared(Graph):
         O(n + m), and for integers the arcs above the edges; float weights are customized as by
         :meth:`reweight`.
         """
-        closed, workers = edge_positions(self, edges), check_threads(threads)
-        perfect = self.perfect if perfect is None else bool(perfect)
+        closed = edge_positions(self, edges)
         if not len(closed):
             return self
         began = time.perf_counter()
         graph, preparation, low = without_edges(self, closed)
-        if self.weight_dtype.kind == "f" or self.beyond_arcs:
-            return weighed(graph, preparation, perfect, workers, {})
-        return self._renewed(graph, preparation, None, low, perfect, workers, began)
+        return self._renewed(graph, preparation, None, low, perfect, threads, began)
 
     def scenario(
         self,
@@ -522,8 +517,8 @@ class Prepared(Graph):
         >>> without.base.distance(0, 2), without.changed.distance(0, 2)
         (7, 14)
         """
-        shut = edge_positions(self, np.asarray(closed, np.int64) if not len(np.atleast_1d(closed))
-                              else closed)  # fmt: skip
+        none = not len(np.atleast_1d(closed))
+        shut = edge_positions(self, np.empty(0, np.int64) if none else closed)
         edges, weights = changes_of(self, factor)
         made = self
         if len(edges):
@@ -555,7 +550,7 @@ class Prepared(Graph):
             return self
         return _OTHER_DTYPE.of(
             self,
-            lambda: weighed(other, self.preparation, self.perfect, default_threads(), {}),
+            lambda: weighed(other, self.preparation, self.perfect, default_threads()),
             np.dtype(dtype).name,
         )
 
@@ -650,12 +645,11 @@ class Prepared(Graph):
             if found is not None and found[2] is not None:
                 named = found[1] if self.vertex_names is None else self.name_of(found[1])
                 return named.tolist(), found[2]
-        edges = self._path_edges(begin, end, source, target)
+        edges = self.path_edges(source, target)
         steps = np.empty(len(edges) + 1, dtype=np.int64)
         steps[0] = begin
         steps[1:] = self.indices[edges]
-        length = self._lengths(edges)[-1]
-        return self.name_of(steps).tolist(), length.item() if hasattr(length, "item") else length
+        return self.name_of(steps).tolist(), self.lengths(edges)[-1]
 
     def lengths(self, edges: NDArray[Any]) -> list[Any]:
         """Return the distance from the source of every vertex of a path.
@@ -675,18 +669,8 @@ class Prepared(Graph):
         DistanceOverflowError
             If a sum of floats does not fit 64 bits.
         """
-        found: list[Any] = self._lengths(edges).tolist()
-        return found
-
-    def _lengths(self, edges: NDArray[Any]) -> NDArray[Any]:
-        """Return the distances of :meth:`lengths` as an array."""
-        weights = self.summed.effective_weights[edges]
-        if self.fixed is not None:
-            steps = np.zeros(len(edges) + 1, dtype=np.int64)
-            np.cumsum(weights, out=steps[1:])
-            return self.fixed.distances(steps, self.weight_dtype)
-        if self.beyond_arcs:
-            weights = self.effective_weights[edges]
+        graph = self if self.beyond_arcs else self.summed
+        weights = graph.effective_weights[edges]
         if weights.dtype.kind == "f":
             with np.errstate(over="ignore"):
                 found = np.append([0.0], np.cumsum(weights, dtype=weights.dtype))
@@ -694,12 +678,13 @@ class Prepared(Graph):
                     found = np.append([0.0], np.cumsum(weights, dtype=np.float64))
             if not np.isfinite(found).all():
                 raise DistanceOverflowError("a path does not fit float64: scale the weights down")
-            return found
-        if weights.dtype.itemsize == 8 and self._may_saturate:
-            return np.array([0, *itertools.accumulate(weights.tolist())], dtype=object)
-        found = np.zeros(len(edges) + 1, dtype=np.int64)
-        np.cumsum(weights, out=found[1:])
-        return found
+            return list(found.tolist())
+        if self.fixed is None and weights.dtype.itemsize == 8 and self._may_saturate:
+            return [0, *itertools.accumulate(weights.tolist())]
+        steps = np.append([0], np.cumsum(weights, dtype=np.int64))
+        if self.fixed is not None:
+            return list(self.fixed.distances(steps, self.weight_dtype).tolist())
+        return list(steps.tolist())
 
     def path_edges(self, source: Any, target: Any) -> NDArray[np.int32]:
         """Return the edges of a shortest path.
@@ -722,10 +707,6 @@ class Prepared(Graph):
             If there is no path.
         """
         begin, end = self.index_of(source, "source"), self.index_of(target, "target")
-        return self._path_edges(begin, end, source, target)
-
-    def _path_edges(self, begin: int, end: int, source: Any, target: Any) -> NDArray[np.int32]:
-        """Return the edges of a path between indices; names are for the message."""
         found = edges_of_path(self, begin, end)
         if found is None:
             raise not_reached(source, target)
@@ -1023,7 +1004,7 @@ class Prepared(Graph):
         """Return the same order and arcs with every edge counting 1."""
         return _HOPS.of(
             self,
-            lambda: weighed(self.without_weights(), self.preparation, False, default_threads(), {}),
+            lambda: weighed(self.without_weights(), self.preparation, False, default_threads()),
         )
 
 
@@ -1032,19 +1013,18 @@ def weighed(
     preparation: Preparation,
     perfect: bool,
     threads: int,
-    seconds: dict[str, float],
+    seconds: dict[str, float] | None = None,
     sums: Sums = "fixed",
 ) -> Prepared:
     """Return the prepared graph after computing the weights of the arcs."""
     began = time.perf_counter()
-    n_arcs = preparation.arcs.n_arcs
     floats = graph.weight_dtype.kind == "f"
     fixed = fixed_point(graph, preparation) if floats and sums == "fixed" else None
     summed = graph if fixed is None else fixed.graph
     if _beyond_arcs(graph):
         summed = graph.without_weights()
-    metric = customized(preparation.view, n_arcs, summed, perfect, threads)
-    seconds = {**seconds, "customization": time.perf_counter() - began}
+    metric = customized(preparation.view, summed, perfect, threads)
+    seconds = {**(seconds or {}), "customization": time.perf_counter() - began}
     made = Prepared(graph, preparation, metric, perfect, seconds, fixed)
     _refuse_negative_cycle(made)
     return made

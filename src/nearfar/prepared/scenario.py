@@ -14,7 +14,7 @@ from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_edges, edge_positions, tails_of
-from nearfar.prepared.order.preparation import Preparation
+from nearfar.prepared.order.tree import Preparation
 
 if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared

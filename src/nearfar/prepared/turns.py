@@ -18,11 +18,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphFormatError, UnreachableError, not_reached
 from nearfar.graph.graph import Graph
-from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
+from nearfar.graph.snapping.edge_arrays import edge_arrays
 from nearfar.graph.turns import TurnGraph, real_edges
 from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.prepared.files.file import write_arrays
-from nearfar.prepared.files.stored import check_kinds, kept_arrays, kept_values
+from nearfar.prepared.files.stored import (
+    check_kinds,
+    graph_of,
+    graph_values,
+    kept_arrays,
+    kept_values,
+)
 from nearfar.prepared.order.elimination import checked_order, elimination_order, structure_of
 from nearfar.prepared.prepared import Prepared, Sums, changed_weights
 
@@ -216,22 +222,12 @@ class PreparedTurns(TurnGraph):
         OSError
             If the file cannot be written.
         """
-        plain = (str, int, float, bool)
         original = self.original
-        about = {
-            "directed": original.directed,
-            "attributes": {k: v for k, v in original.attributes.items() if isinstance(v, plain)},
-        }
+        named = {name: getattr(original, name) for name in _GRAPH} | edge_arrays(original)
         arrays = {f"turns.{name}": getattr(self, name) for name in _ARRAYS}
-        arrays |= {
-            f"original.{name}": array
-            for name in _GRAPH
-            if (array := getattr(original, name)) is not None
-        }
-        arrays |= {f"original.{name}": array for name, array in edge_arrays(original).items()}
-        write_arrays(
-            path, {**kept_values(self.graph), "turns": about}, {**kept_arrays(self.graph), **arrays}
-        )
+        arrays |= {f"original.{k}": array for k, array in named.items() if array is not None}
+        about = {**kept_values(self.graph), "turns": graph_values(original)}
+        write_arrays(path, about, {**kept_arrays(self.graph), **arrays})
 
     def _ends(self, source: Any, target: Any) -> tuple[int, int]:
         begin = self.original.index_of(source, "source")
@@ -249,15 +245,7 @@ class PreparedTurns(TurnGraph):
 
 def prepared_turns(turns: TurnGraph, prepared: Prepared) -> PreparedTurns:
     """Return the turns over a prepared graph in place of the plain one."""
-    return PreparedTurns(
-        turns.original,
-        prepared,
-        turns.starts,
-        turns.ends,
-        turns.vertices,
-        turns.edges,
-        turns.extra,
-    )
+    return PreparedTurns(turns.original, prepared, *(getattr(turns, name) for name in _ARRAYS))
 
 
 def turn_order(
@@ -288,11 +276,6 @@ def turn_order(
     return np.argsort(place[group], kind="stable").astype(np.int32), method
 
 
-def has_turns(about: Mapping[str, Any]) -> bool:
-    """Return whether a file with this header holds a prepared graph with turns."""
-    return "turns" in about
-
-
 def turns_of(
     about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], prepared: Prepared
 ) -> PreparedTurns:
@@ -300,19 +283,9 @@ def turns_of(
     check_kinds(about["turns"], {"directed": (bool,), "attributes": (dict,)})
     named = {name.removeprefix("original."): array for name, array in arrays.items()
              if name.startswith("original.")}  # fmt: skip
-    parts: dict[str, Any] = {name: named.get(name) for name in _GRAPH}
-    n, m = len(parts["indptr"]) - 1, len(parts["indices"])
-    original = Graph(
-        parts["indptr"],
-        parts["indices"],
-        parts["weights"],
-        directed=about["turns"]["directed"],
-        vertex_names=parts["vertex_names"],
-        coordinates=parts["coordinates"],
-        attributes=with_edge_arrays(about["turns"]["attributes"], named, n, m),
-        copy=False,
-    )
-    starts, ends, vertices, edges, extra = (arrays[f"turns.{name}"] for name in _ARRAYS)
+    original = graph_of(about["turns"], named, named.get("vertex_names"))
+    listed = [arrays[f"turns.{name}"] for name in _ARRAYS]
+    starts, ends, vertices, edges, _ = listed
     n, m, states = original.n_vertices, original.n_edges, prepared.n_vertices
     for array, size, low, high in (
         (starts, n, 0, states),
@@ -323,9 +296,8 @@ def turns_of(
         wrong = array.shape != (size,) or array.dtype != np.int64
         if wrong or (size and not low <= array.min() <= array.max() < high):
             raise GraphFormatError("the turns do not belong to the graph")
-    turns = TurnGraph(original, prepared, starts, ends, vertices, edges, extra)
-    if not np.array_equal(
-        turns.searched_weights(original.effective_weights), prepared.effective_weights
-    ):
+    turns = PreparedTurns(original, prepared, *listed)
+    weights = turns.searched_weights(original.effective_weights)
+    if not np.array_equal(weights, prepared.effective_weights):
         raise GraphFormatError("the costs of turns do not belong to the weights")
-    return prepared_turns(turns, prepared)
+    return turns

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.costs import bucket_search
+from nearfar.cpu.rows import answer_rows
 from nearfar.errors import OptionError
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
@@ -21,13 +22,11 @@ from nearfar.prepared.first import (
     fits_arcs,
     is_ready,
     of_prepared,
-    with_trees,
 )
 from nearfar.prepared.guess import POLISH, Guess, guess, row_seconds
 from nearfar.prepared.order.tree import arc_bytes
 from nearfar.prepared.prepared import Prepared, Sums
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
-from nearfar.system.memory import empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +191,7 @@ def elimination_tree_rows(
     if options.lanes not in (0, narrow, 2 * narrow):
         raise OptionError(f"lanes is {options.lanes}: use {narrow} or {2 * narrow} here")
     columns, threads = workspace.columns, workspace.threads
-    width = graph.n_vertices if columns is None else len(columns)
-    shape = (len(sources), width)
-    given = workspace.out
-    fits = given is not None and given.shape == shape and given.dtype == graph.answer_dtype
-    out = given if fits else empty(shape, graph.answer_dtype, threads)
+    out = answer_rows(workspace, len(sources), graph.n_vertices, graph.answer_dtype)
     stats: dict[str, Any] = {"sweeps": -(-len(sources) // (options.lanes or narrow))}
     if graph.adds_floats and columns is None:
         restored_rows(graph, sources, threads, options.lanes, out)
@@ -232,9 +227,5 @@ def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
     """Prepare a plain graph, cache the prepared graph on it, and solve rows."""
-
-    def rows(it: Prepared) -> Answer:
-        answer = elimination_tree_rows(it, sources, TreeRowsOptions(options.sums), workspace)
-        return with_trees(it.summing(options.sums), sources, answer, workspace)
-
-    return of_prepared(graph, options.force, workspace.threads, rows)
+    solve = elimination_tree_rows
+    return of_prepared(graph, sources, options, workspace, solve, TreeRowsOptions)

@@ -18,7 +18,7 @@ from nearfar.prepared.cuda.bottoms.table import sources_per_table, table_pays
 from nearfar.prepared.cuda.device import require_factor
 from nearfar.prepared.cuda.query import query_bytes
 from nearfar.prepared.cuda.shapes import UNIT
-from nearfar.prepared.cuda.sinks.reduce import reduced, reduces
+from nearfar.prepared.cuda.sinks.reduction import reduced, reduces
 from nearfar.prepared.cuda.sinks.rows import DeviceRows, RowForm
 from nearfar.prepared.first import (
     FirstOptions,
@@ -26,18 +26,10 @@ from nearfar.prepared.first import (
     cost_of_preparing,
     fits_arcs,
     of_prepared,
-    with_trees,
 )
 from nearfar.prepared.guess import Guess
 from nearfar.prepared.prepared import Prepared, Sums
-from nearfar.registry import (
-    Answer,
-    Estimate,
-    Request,
-    RowReduction,
-    Workspace,
-    variant,
-)
+from nearfar.registry import Answer, Estimate, Request, RowReduction, Workspace, variant
 from nearfar.system.devices import runtime
 from nearfar.system.devices.several import each_block
 
@@ -235,9 +227,5 @@ def prepare_first(
     graph: Graph, sources: NDArray[np.int64], options: FirstOptions, workspace: Workspace
 ) -> Answer:
     """Prepare a plain graph on the host, cache the prepared graph on it, and answer."""
-
-    def ask(it: Prepared) -> Answer:
-        answer = elimination_tree_rows(it, sources, DeviceTreeOptions(options.sums), workspace)
-        return with_trees(it.summing(options.sums), sources, answer, workspace)
-
-    return of_prepared(graph, options.force, workspace.threads, ask)
+    solve = elimination_tree_rows
+    return of_prepared(graph, sources, options, workspace, solve, DeviceTreeOptions)

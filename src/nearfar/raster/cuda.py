@@ -272,7 +272,6 @@ def _launch_shape(
         fit = (device.shared_per_block - 1024) // each
         warps = max(1, min(block // 32, fit, -(-n_tiles // device.multiprocessors)))
         block = 32 * warps
-    kernel.allow_shared(each * warps)
     blocks = max(1, min(kernel.resident_blocks(block, each * warps), -(-n_tiles // warps)))
     return each * warps, blocks, block
 

@@ -3,31 +3,71 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
-from nearfar.algorithms.batched.options import LaneOptions, WorkerOptions
 from nearfar.cpu.costs import bucket_search, heap_search
-from nearfar.cpu.limits import exact_limit
+from nearfar.cpu.rows import answer_rows, masks
+from nearfar.errors import OptionError, quoted
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
-from nearfar.system.memory import empty
 
 BATCH = frozenset({"batch", "all_pairs"})
 _SHARED_CACHE = 2**25  # bytes
+#: Below this number of vertices the queue is short and a heap costs less than a ring of buckets.
+_BUCKETS_FROM = 512
 
 
-def answer_rows(graph: Graph, sources: NDArray[Any], workspace: Workspace) -> NDArray[Any]:
-    """Return the memory for the answer: the caller's, or a new array."""
-    columns = graph.n_vertices if workspace.columns is None else len(workspace.columns)
-    shape = (len(sources), columns)
-    if workspace.out is not None and workspace.out.shape == shape:
-        return workspace.out  # type: ignore[no-any-return]
-    return empty(shape, graph.weight_dtype, workspace.threads)
+@dataclass(frozen=True, slots=True)
+class LaneOptions:
+    """Options of ``lanes@cpu``.
+
+    Parameters
+    ----------
+    width : {8, 16, 32, 64} or None
+        Sources per sweep, rounded to a number that the type of the lanes supports. None means two
+        cache lines per vertex: 64 lanes of 16 bits, 32 of 32 bits or 16 of 64 bits.
+    delta : float or None
+        Width of a bucket in units of the weights, greater than 0; None means a quarter of the mean
+        weight.
+    """
+
+    width: int | None = None
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.width not in (None, 8, 16, 32, 64):
+            raise OptionError(f"width is {quoted(self.width)}: give 8, 16, 32 or 64, or None")
+        if self.delta is not None and not self.delta > 0:
+            raise OptionError(f"delta is {self.delta}: give a number greater than 0, or None")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """Options of ``worker_per_source@cpu``.
+
+    Parameters
+    ----------
+    queue : {"heap", "buckets"} or None
+        A 4-ary heap (Dijkstra's method) or a ring of buckets (sequential delta-stepping). None
+        means buckets from 512 vertices on.
+    """
+
+    queue: Literal[heap, buckets] | None = None
+
+    def __post_init__(self) -> None:
+        if self.queue not in (None, "heap", "buckets"):
+            raise OptionError(f"queue is {quoted(self.queue)}: use 'heap', 'buckets' or None")
+
+    def buckets(self, graph: Graph) -> bool:
+        """Return whether searches of this graph order their vertices in buckets."""
+        if self.queue is not None:
+            return self.queue == "buckets"
+        return graph.n_vertices >= _BUCKETS_FROM
 
 
 def _searches(facts: Facts, request: Request) -> Estimate:
@@ -67,7 +107,7 @@ def worker_per_source(
     graph: Graph, sources: NDArray[np.int64], options: WorkerOptions, workspace: Workspace
 ) -> Answer:
     """Solve one source per worker; with columns, each search stops at the last of them."""
-    out = answer_rows(graph, sources, workspace)
+    out = answer_rows(workspace, len(sources), graph.n_vertices, graph.weight_dtype)
     stats = _cpu.per_source(
         graph.view,
         sources,
@@ -77,9 +117,7 @@ def worker_per_source(
         workspace.threads,
         options.buckets(graph),
     )
-    limit = workspace.limit
-    masked = limit is not None and exact_limit(graph.weight_dtype, limit)
-    return Answer(out, stats, masked=masked)
+    return Answer(out, stats, masked=masks(workspace.limit, graph.weight_dtype))
 
 
 def _sweeps(facts: Facts, request: Request) -> Estimate | None:
@@ -123,7 +161,7 @@ def lanes(
     graph: Graph, sources: NDArray[np.int64], options: LaneOptions, workspace: Workspace
 ) -> Answer:
     """Solve one source per lane; integers in 16-bit lanes first, repeated wider if necessary."""
-    out = answer_rows(graph, sources, workspace)
+    out = answer_rows(workspace, len(sources), graph.n_vertices, graph.weight_dtype)
     delta = options.delta if options.delta is not None else graph.mean_weight / 4
     heaviest = int(graph.max_weight) if graph.weight_dtype.kind == "i" else 0
     stats = _cpu.lanes(

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from nearfar.algorithms.batched.device_rows import Rows, Values
 from nearfar.algorithms.batched.essential import Essential, sparse
-from nearfar.algorithms.batched.options import BlockOptions
-from nearfar.algorithms.batched.team import NONE, Batch, Search, in_stages
+from nearfar.algorithms.batched.team import NONE, Batch, BlockOptions, Search, in_stages
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
@@ -48,11 +47,6 @@ def _blocks(here: runtime.Device, n: int, bits: int, lists: bool) -> int:
     """Return the number of blocks per multiprocessor."""
     room = _room(here, lists) + _SHARED_STATIC
     return max(1, min(MOST_BLOCKS, room // (_shared(n, bits) + _SHARED_STATIC)))
-
-
-def _delta(graph: Graph) -> float:
-    """Return the threshold's step in the shared layout; thin frontiers need fewer steps."""
-    return (4.0 if sparse(graph) else 1.0) * graph.mean_weight
 
 
 def _fits_shared(graph: Graph, request: Request) -> Literal[True] | str:
@@ -129,7 +123,9 @@ class _SharedSearch(Search):
         super().__init__(graph, options, workspace, rows)
         self.here = runtime.device()
         n, self.full = rows.n, 8 * graph.weight_dtype.itemsize
-        self.delta = options.delta if options.delta is not None else _delta(graph)
+        # Thin frontiers need fewer steps.
+        mean = (4.0 if sparse(graph) else 1.0) * graph.mean_weight
+        self.delta = options.delta if options.delta is not None else mean
         lists = options.lists
         if lists is None:
             lists = graph.weight_dtype == np.int32 and n >= LISTS_FROM
@@ -195,7 +191,6 @@ class _SharedSearch(Search):
         }
         program = runtime.program("algorithms/batched/block_per_source.cuh", macros)
         kernel = program.kernel("block_per_source")
-        kernel.allow_shared(shared)
         k = len(sources)
         check = bits < self.full and not values.limited
         overflow = cp.zeros(k if check else 1, dtype=np.int32)
@@ -266,7 +261,6 @@ class _GlobalSearch(Search):
         }
         program = runtime.program("algorithms/batched/block_per_source_global.cuh", macros)
         self._kernel = program.kernel("block_per_source_global")
-        self._kernel.allow_shared(self._shared)
         resident = self._kernel.resident_blocks(self._threads, self._shared)
         self.blocks = min(max(resident, 1), len(rows.sources))
         self.scratch = self.blocks * (size * n + self._bitmap * (not self._far_shared))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,11 +52,7 @@ class Rows:
     """Batch on the device: graph, answer rows in parts that fit memory, and counters."""
 
     def __init__(
-        self,
-        graph: Graph,
-        sources: NDArray[np.int64],
-        workspace: Workspace,
-        reduces: bool = False,
+        self, graph: Graph, sources: NDArray[np.int64], workspace: Workspace, reduces: bool = False
     ) -> None:
         self.device = device_graph(graph)
         self.n = graph.n_vertices
@@ -67,8 +64,8 @@ class Rows:
         out, shape = workspace.out, (len(sources), self.width)
         fits = out is not None and out.shape == shape and out.dtype == self.dtype
         self.given = out if fits else None
+        self.into_device = fits and runtime.is_device_array(out)
         self.threads = workspace.threads
-        self._host: NDArray[Any] | None = None
         self.figures: Any = None  # RowFigures of block_distance.cuh, if the kernels compute them
         self.reduction = workspace.reduction
         figures = reduces and self.reduction is not None and self.reduction.kind in FIGURES
@@ -91,7 +88,7 @@ class Rows:
         free, _ = runtime.memory()
         row = max(self.width * self.dtype.itemsize + 16, 1)
         k = len(self.sources)
-        if self.given is not None and runtime.is_device_array(self.given):
+        if self.into_device:
             runtime.require_memory(scratch)
             return [(0, k)]
         if self.on_device:
@@ -103,27 +100,23 @@ class Rows:
 
     def memory(self, first: int, last: int) -> Any:
         """Return device memory for rows ``first`` to ``last``, the caller's if it has any."""
-        if self.given is not None and runtime.is_device_array(self.given):
+        if self.into_device:
             return self.given
         return runtime.cupy().empty((last - first, self.width), dtype=self.dtype)
 
     def landing(self) -> AbstractContextManager[Landing | None]:
         """Return a copier of finished rows to the host during the solve; None if not faster."""
-        into_device = self.given is not None and runtime.is_device_array(self.given)
         size = len(self.sources) * self.width * self.dtype.itemsize
-        if self.on_device or into_device or self.threads == 1 or size < LARGE:
+        if self.on_device or self.into_device or self.threads == 1 or size < LARGE:
             return nullcontext()
         return Landing(self.threads)
 
-    @property
-    def host(self) -> NDArray[Any]:
+    @cached_property
+    def host(self) -> Any:
         """Host memory for all rows."""
-        if self._host is None:
-            shape = (len(self.sources), self.width)
-            made = self.given is None
-            self._host = empty(shape, self.dtype, self.threads) if made else self.given
-        assert self._host is not None
-        return self._host
+        if self.given is not None:
+            return self.given
+        return empty((len(self.sources), self.width), self.dtype, self.threads)
 
     def kept(self, part: Any) -> Any:
         """Return a solved part: unchanged if it is the only one, else copied to the host."""
@@ -133,13 +126,7 @@ class Rows:
         """Return one array: on the device if there is one part, else on the host."""
         if len(solved) == 1:
             return solved[0]
-        shape = (len(self.sources), self.width)
-        out = np.empty(shape, self.dtype) if self.given is None else self.given
-        first = 0
-        for part in solved:
-            out[first : first + len(part)] = part
-            first += len(part)
-        return out
+        return np.concatenate(solved, out=self.host)
 
     def answer(self, solved: list[Any], others: Sequence[Rows] = (), **more: Any) -> Answer:
         """Return rows and counters, including the counters of ``others`` on other devices."""

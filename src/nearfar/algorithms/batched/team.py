@@ -13,14 +13,49 @@ from numpy.typing import NDArray
 
 from nearfar.algorithms.batched.device_rows import Rows
 from nearfar.algorithms.batched.essential import Solved, essential, stages
-from nearfar.algorithms.batched.options import BlockOptions
+from nearfar.errors import OptionError, quoted
 from nearfar.graph.graph import Graph
+from nearfar.options import DeltaOptions
 from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.landing import Following, Landing
 
 #: Empty array of rows.
 NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockOptions(DeltaOptions):
+    """Options of ``block_per_source@cuda`` and ``block_per_source_global@cuda``.
+
+    Parameters
+    ----------
+    delta : float or None
+        Step of the threshold in units of the weights; None means the mean weight in the shared
+        layout (4 times it below 4 edges per vertex) and 16 times it in the global one.
+    slot_bits : {16, 32, 64} or None
+        Bits per distance in shared memory. None tries 16 for integers if more blocks then fit; rows
+        that do not fit are repeated. Floats always have the bits of the weights.
+    block_threads : {128, 256, 512, 1024} or None
+        Threads per block; None fills the multiprocessor with as many blocks as their memory allows.
+    lists : bool or None
+        Whether a warp lists the vertices of its words before relaxing them, in 8 bytes of shared
+        memory per thread. None means True for int32 weights and at least 20,000 vertices.
+    """
+
+    slot_bits: int | None = None
+    block_threads: int | None = None
+    lists: bool | None = None
+
+    def __post_init__(self) -> None:
+        DeltaOptions.__post_init__(self)
+        if self.slot_bits not in (None, 16, 32, 64):
+            raise OptionError(f"slot_bits is {quoted(self.slot_bits)}: give 16, 32 or 64, or None")
+        if self.block_threads not in (None, 128, 256, 512, 1024):
+            raise OptionError(
+                f"block_threads is {quoted(self.block_threads)}: give 128, 256, 512 or 1024, or "
+                "None"
+            )
 
 
 @dataclass(slots=True)

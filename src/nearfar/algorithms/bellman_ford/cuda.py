@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
-from nearfar.cpu.potentials import negative_cycle_error, note_proven, proof_wanted
-from nearfar.cuda.device_graph import DeviceGraph, device_graph
+from nearfar.algorithms.bellman_ford.cpu import solve
+from nearfar.cpu.potentials import proof_wanted
+from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import SolverError
-from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
@@ -29,16 +30,6 @@ KERNELS = "algorithms/bellman_ford/queue.cuh"
 BLOCK = 256
 _PATIENCE = 4096  # rounds on a graph with negative weights before the CPU decides
 ROUNDS_BEYOND = 2  # watchdog without negative weights: shortest paths have at most n - 1 edges
-
-
-def _limit(limit: float | None, dtype: np.dtype[Any]) -> Any:
-    """Return the limit in the weights' dtype, rounded up."""
-    top = unreached_value(dtype)
-    if limit is None or limit >= top:
-        return dtype.type(top)
-    if dtype.kind == "f":
-        return np.nextafter(dtype.type(limit), dtype.type(np.inf))
-    return dtype.type(max(int(limit), int(np.iinfo(dtype).min)))
 
 
 class QueueRun:
@@ -57,31 +48,26 @@ class QueueRun:
         parts: tuple[NDArray[Any], NDArray[Any]] | None = None,
         kernels: str = KERNELS,
     ) -> None:
-        cp = runtime.cupy()
-        self.device: DeviceGraph = device_graph(graph)
-        n, weight = self.device.n, self.device.weight_dtype
-        vertex = self.device.vertex_dtype
+        cp, device = runtime.cupy(), device_graph(graph)
+        n, weight, vertex = device.n, device.weight_dtype, device.vertex_dtype
         runtime.require_memory(n * (weight.itemsize + 4 + 2 * vertex.itemsize))
         self.distance = cp.empty(max(n, 1), dtype=weight)
-        self.stamp = cp.empty(max(n, 1), dtype=np.uint32)
-        self.active = cp.empty(2 * max(n, 1), dtype=vertex)
         self.sizes = cp.zeros(4, dtype=np.uint32)
         self.stats = cp.zeros(4, dtype=np.uint64)
-        offset = self.device.offset_dtype
-        self.parts: tuple[Any, Any] = (None, None)
-        if parts is not None:
-            self.parts = (cp.asarray(parts[0].astype(offset)), cp.asarray(parts[1].astype(offset)))
-        macros = {**self.device.macros, "LANES_EACH": lanes, "CLASSES": int(parts is not None)}
+        once, sinks = (
+            None if part is None else cp.asarray(part.astype(device.offset_dtype))
+            for part in parts or (None, None)
+        )
+        macros = {**device.macros, "LANES_EACH": lanes, "CLASSES": int(parts is not None)}
         self.program = runtime.program(kernels, macros)
         # A search cannot stop at the limit if later edges may be negative.
         limit = workspace.limit if graph.n_negative == 0 else None
-        self.limit = _limit(limit, weight)
         self.grid = runtime.device().multiprocessors * 8
         self.timer = runtime.Timer().start()
         start = {
             "distance": self.distance,
-            "stamp": self.stamp,
-            "queue": self.active,
+            "stamp": cp.empty(max(n, 1), dtype=np.uint32),
+            "queue": cp.empty(2 * max(n, 1), dtype=vertex),
             "sizes": self.sizes,
             "n": np.int64(n),
             "source": np.int64(source),
@@ -90,11 +76,11 @@ class QueueRun:
         self.program.kernel("start_queue")(self.grid, BLOCK, start)
         self.arguments = {
             **start,
-            "offsets": self.device.offsets,
-            "once": self.parts[0],
-            "sinks": self.parts[1],
-            "edges": self.device.edges,
-            "limit": self.limit,
+            "offsets": device.offsets,
+            "once": once,
+            "sinks": sinks,
+            "edges": device.edges,
+            "limit": limit_in_dtype(limit, weight),
             "round": np.uint32(0),
         }
 
@@ -128,18 +114,11 @@ class QueueRun:
         return Answer(self.distance, stats)
 
 
-def decide(graph: Graph, source: int, answer: Answer | None) -> Answer:
+def decide(graph: Graph, source: int, answer: Answer) -> Answer:
     """Run the subtree method on the CPU, which raises the cycle or returns the distances."""
-    distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
-    proof = proof_wanted(graph, int(source))
-    found = _cpu.bellman_ford_subtree(graph.view, int(source), distances, proof)
-    if found["cycle"]:
-        raise negative_cycle_error(graph, found["cycle"])
-    if found["proven"]:
-        note_proven(graph, distances)
-    stats = dict(answer.stats) if answer is not None else {}
-    stats["saturated"] = found["saturated"]
-    return Answer(distances, {**stats, "decided_by": "tarjan_subtree@cpu"})
+    found = solve(graph, source, Workspace(), _cpu.bellman_ford_subtree)
+    stats = {"saturated": found.stats["saturated"], "decided_by": "tarjan_subtree@cpu"}
+    return Answer(found.distances, {**answer.stats, **stats})
 
 
 def finish(graph: Graph, source: int, run: QueueRun, finished: bool) -> Answer:

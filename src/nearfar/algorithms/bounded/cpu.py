@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
-from nearfar.cpu.limits import exact_limit
+from nearfar.cpu.rows import answer_rows, masks
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
@@ -25,7 +25,6 @@ from nearfar.registry import (
     Workspace,
     variant,
 )
-from nearfar.system.memory import empty
 
 _AT_ONCE = 4096  # sources whose sparse rows are reduced at a time
 _FEW = 24  # vertices within the limit, from which nearby sources are searched together
@@ -168,13 +167,10 @@ def bounded(
     """Search within the limit from each source and fill dense rows, or reduce sparse ones."""
     if workspace.reduction is not None:
         return _reduced(graph, sources, workspace, workspace.reduction)
-    width = graph.n_vertices if workspace.columns is None else len(workspace.columns)
-    out: Any = workspace.out
-    if out is None or out.shape != (len(sources), width):
-        out = empty((len(sources), width), graph.weight_dtype, workspace.threads)
+    out = answer_rows(workspace, len(sources), graph.n_vertices, graph.weight_dtype)
     stats = _cpu.bounded_fill(
         graph.view, sources, out, workspace.columns, workspace.limit, workspace.threads
     )
     limit = workspace.limit
-    masked = limit is not None and exact_limit(graph.weight_dtype, limit) and _binds(graph, limit)
+    masked = masks(limit, graph.weight_dtype) and _binds(graph, limit)
     return Answer(out, stats, masked=masked)

@@ -6,6 +6,7 @@ Sources that reach more vertices than a block's table holds are searched on the 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -147,7 +148,9 @@ def _cost(facts: Facts, request: Request) -> Estimate | None:
     )
 
 
-def _rows(graph: Graph, sources: NDArray[np.int64], workspace: Workspace) -> SparseRows:
+def _rows(
+    graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
+) -> SparseRows:
     """Return sparse rows in order of distance: counted by a first launch, written by a second."""
     cp = runtime.cupy()
     counted = _Launched(graph, sources, workspace.limit, _FIGURES)
@@ -175,19 +178,13 @@ def _rows(graph: Graph, sources: NDArray[np.int64], workspace: Workspace) -> Spa
     return indptr, near.astype(graph.vertex_dtype, copy=False), far, counted.stats
 
 
-def _sparse(
-    graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace
-) -> SparseRows | None:
-    """Return the vertices within the limit, row by row in order of distance."""
-    return _rows(graph, sources, workspace)
-
-
 def _reduced(
     graph: Graph, sources: NDArray[np.int64], workspace: Workspace, reduction: RowReduction
 ) -> Answer:
     """Reduce without rows if the order of sums does not matter."""
     if reduction.kind in ("nearest", "histogram"):
-        return reduced_in_parts(lambda part: _rows(graph, part, workspace), sources, reduction)
+        rows = partial(_rows, graph, options=NoOptions(), workspace=workspace)
+        return reduced_in_parts(rows, sources, reduction)
     if reduction.kind not in ("count", "max"):
         return Answer(None)
     found = _Launched(graph, sources, workspace.limit, _FIGURES)
@@ -210,7 +207,7 @@ def _reduced(
     complexity="O(k r m') for r vertices within the limit and m' of their edges",
     cost=_cost,
     reduces=True,
-    sparse=_sparse,
+    sparse=_rows,
 )
 def bounded_cuda(
     graph: Graph, sources: NDArray[np.int64], options: NoOptions, workspace: Workspace

@@ -100,6 +100,11 @@ class BreadthFirstOptions:
 
 
 _WHOLE = ("source", "limit", "thin_limit", "patience")  # int64 arguments of the kernel
+# Fields of struct Search that differ between searches of a graph.
+_OF_SEARCH = (
+    *("in_offsets", "in_edges", "distance", "before"),
+    *("balls", "ball_hops", "heads", "ahead_of_least", "ahead_rounds"),
+)
 
 
 class _Searcher:
@@ -122,7 +127,7 @@ class _Searcher:
             + 12 * words
             + self.chunk_capacity * chunk
             + control.itemsize
-            + (2 * (n // QUEUE_SHARE + _SPARE) + m // _HEAVY + 1) * pair * ahead,
+            + (2 * (n // QUEUE_SHARE + _SPARE) + m // _HEAVY + 1) * pair * ahead
         )
         self.device, self.reverse, self.directed = device, reverse, directed
         self.queue = cp.empty(n, dtype=device.vertex_dtype)
@@ -163,33 +168,21 @@ class _Searcher:
             m=m,
             offsets=device.offsets,
             edges=device.edges,
-            in_offsets=None,
-            in_edges=None,
-            distance=None,
             queue=self.queue,
             visited=[self.bits, self.bits[1]],
             chunks=self.chunks,
             control=self.solve.control,
             chunk_capacity=self.chunk_capacity,
             undirected=not directed,
-            balls=None,
-            ball_hops=0,
-            heads=None,
-            ahead_of_least=0,
             ahead_queue=self.ahead_queues or [None, None],
             heavy=self.heavy,
             ahead_capacity=self.ahead_capacity,
             ahead_limit=_AHEAD_SHARE * self.blocks,
-            ahead_rounds=0,
-            before=None,
+            **dict.fromkeys(_OF_SEARCH, 0),
         )
 
     def frame(
-        self,
-        distance: Any,
-        options: BreadthFirstOptions,
-        around: Balls | None,
-        sweeps: bool,
+        self, distance: Any, options: BreadthFirstOptions, around: Balls | None, sweeps: bool
     ) -> Any:
         """Return ``struct Search`` of search_state.cuh."""
         reverse = self.reverse if options.alpha > 0 else None
@@ -203,7 +196,9 @@ class _Searcher:
             frame["heads"] = 0 if around.heads is None else around.heads.edges.data.ptr
             frame["ball_hops"] = around.hops if around.regular else _WITHOUT_CUTS
             frame["ahead_of_least"] = _IN_A_CROWD * around.hops
-        frame["ahead_rounds"] = _rounds(options, around)
+        regular = around is not None and around.regular
+        rounds = options.ahead_rounds
+        frame["ahead_rounds"] = (16 if regular else 2) if rounds is None else rounds
         frame["before"] = self.bits[2].data.ptr if sweeps and len(self.bits) > 2 else 0
         return frame
 
@@ -213,21 +208,6 @@ def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
     if options.sweep is not None:
         return options.sweep
     return graph.n_vertices >= _SWEPT_FROM and graph.mean_degree <= _SWEPT_DEGREE
-
-
-def _rounds(options: BreadthFirstOptions, around: Balls | None) -> int:
-    if options.ahead_rounds is not None:
-        return options.ahead_rounds
-    return 16 if around is not None and around.regular else 2
-
-
-def _searcher(
-    graph: Graph, device: DeviceGraph, reverse: DeviceGraph | None, ahead: bool
-) -> _Searcher:
-    def make() -> _Searcher:
-        return _Searcher(device, reverse, graph.directed, ahead)
-
-    return _SEARCHER.of(graph, make, (*device.key, reverse is None, ahead), alone=True)
 
 
 def _cost(facts: Facts, request: Request) -> Estimate:
@@ -273,7 +253,12 @@ def breadth_first(
         if answer is not None:
             return answer
         runs_ahead = around is not None
-    searcher = _searcher(graph, device, reverse, runs_ahead)
+    searcher = _SEARCHER.of(
+        graph,
+        lambda: _Searcher(device, reverse, graph.directed, runs_ahead),
+        (*device.key, reverse is None, runs_ahead),
+        alone=True,
+    )
     distance = cp.empty(device.n, dtype=np.int32)
     limit = device.n if workspace.limit is None else min(workspace.limit, device.n)
     most_steps = (2 if runs_ahead else 1) * device.n + STEPS_BEYOND

@@ -55,7 +55,6 @@ def solve_matrix(matrix: Any) -> None:
     program = _program(dtype)
     shared = 2 * _TILE * _TILE * dtype.itemsize
     kernel = program.kernel("update_strips")
-    kernel.allow_shared(shared)
     none, whole = np.int64(0), {"matrix": matrix, "side": np.int64(side)}
     close = runtime.Launch(program.kernel("close_diagonal"), 1, 1024, {**whole, "step": none})
     given = {**whole, "strip": none, "step": none}

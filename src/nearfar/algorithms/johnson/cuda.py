@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.algorithms.johnson.cpu import (
-    fits_shifted,
-    potentials_seconds,
-    shifted,
-    solve_shifted,
-)
+from nearfar.algorithms.johnson.cpu import fits_shifted, potentials_seconds, shifted, solve_shifted
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from nearfar.registry import Answer, Request, Workspace
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
+T = TypeVar("T")
 _KERNELS = "algorithms/near_far/partitioned.cuh"
 _PARTITIONED: Slot[Partitioned] = Slot("partitioned over devices")
 _LINE = 32  # vertices per line, which one warp handles and no cut separates
@@ -40,6 +41,10 @@ _MORE_DEVICES = "give more devices (devices='all')"
 _STEPS_PER_LAUNCH = 4  # counters and tallies rotate by four
 _ROOM = 1.5  # entries of a queue per own vertex
 _MOST_PARTS = 16  # pointers in struct Others
+#: Fields of struct Solve for blocks that advance on their own, as none does here.
+_ALONE = ("heads", "local_capacity", "local_rounds", "local_leave")
+#: Counters of struct Progress, and its values that are 0 before the first step.
+_COUNTERS = ("low", "degrees", "looked_at", "steps", "splits", "pulls", "phase", "eager")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +125,11 @@ class Partitioned:
         self._progress = struct_dtype(_KERNELS, "Progress", self._macros)
         self._entered = self._sort()
         self._n_entered = int(np.count_nonzero(self._entered)) if self._entered is not None else n
-        self._buffers = [self._make_buffers(row) for row in rows]
+        self._buffers = self._on_each(self._make_buffers)
         self._parts = [self._describe(own) for own in range(len(rows))]
-        self._launches = [self._prepare(own) for own in range(len(rows))]
+        self._launches = self._on_each(self._prepare)
         self._relaxed, self._fetched = self._make_events(), self._make_events()
-        self._pinned = self._make_pinned()
+        self._pinned = self._on_each(lambda own: runtime.Pinned(self._buffers[own]["state"].nbytes))
         self._phases = enum_names(_KERNELS, "Phase")
         self._streams: dict[int, Any] = {}
         for row in rows:
@@ -135,6 +140,14 @@ class Partitioned:
                     self._streams[row.device] = stream
         with runtime.on_device(rows[0].device):
             self._ended = runtime.cupy().cuda.Event(disable_timing=True)
+
+    def _on_each(self, make: Callable[[int], T]) -> list[T]:
+        """Return the results of a function of each part's number, called on its device."""
+        found = []
+        for own, row in enumerate(self.rows):
+            with runtime.on_device(row.device):
+                found.append(make(own))
+        return found
 
     def _sort(self) -> NDArray[np.bool_] | None:
         """Sort the rows by weight; return which vertices have in-edges, if that ends searches."""
@@ -151,8 +164,9 @@ class Partitioned:
                     marks.append(runtime.download(entered))
         return np.logical_or.reduce(marks) if marks else None
 
-    def _make_buffers(self, row: Rows) -> dict[str, Any]:
-        n, own = self.n, row.last - row.first
+    def _make_buffers(self, number: int) -> dict[str, Any]:
+        cp, n, row = runtime.cupy(), self.n, self.rows[number]
+        own = row.last - row.first
         size, entry = self.dtype.itemsize, entry_bytes(row.graph)
         sizes = {
             name: struct_dtype(_KERNELS, name, self._macros).itemsize
@@ -162,25 +176,23 @@ class Partitioned:
         heavy = 2 * (row.graph.m // SEGMENT) + 1
         marks = 2 * -(-n // _LINE)
         progress = 2 * self._progress.itemsize
-        with runtime.on_device(row.device):
-            cp = runtime.cupy()
-            needed = n * size + marks + 2 * capacity * entry + heavy * sizes["Chunk"]
-            runtime.require_memory(needed, _MORE_DEVICES)
-            state = cp.zeros(progress + 2 * 8, dtype=np.uint8)  # copied to the host
-            return {
-                "state": state,
-                "progress": state[:progress],
-                "totals": state[progress:],
-                "capacity": capacity,
-                "heavy_capacity": heavy,
-                "distance": cp.empty(n, dtype=self.dtype),
-                "dirty": cp.empty(marks, dtype=np.uint8),
-                # Zeroed once: entries are read whole, including padding that is never written.
-                "near_queue": [cp.zeros(capacity * entry, dtype=np.uint8) for _ in range(2)],
-                "heavy": cp.zeros(heavy * sizes["Chunk"], dtype=np.uint8),
-                "control": cp.zeros(sizes["Control"], dtype=np.uint8),
-                "tallies": cp.zeros(4 * sizes["Tally"], dtype=np.uint8),
-            }
+        needed = n * size + marks + 2 * capacity * entry + heavy * sizes["Chunk"]
+        runtime.require_memory(needed, _MORE_DEVICES)
+        state = cp.zeros(progress + 2 * 8, dtype=np.uint8)  # copied to the host
+        return {
+            "state": state,
+            "progress": state[:progress],
+            "totals": state[progress:],
+            "capacity": capacity,
+            "heavy_capacity": heavy,
+            "distance": cp.empty(n, dtype=self.dtype),
+            "dirty": cp.empty(marks, dtype=np.uint8),
+            # Zeroed once: entries are read whole, including padding that is never written.
+            "near_queue": [cp.zeros(capacity * entry, dtype=np.uint8) for _ in range(2)],
+            "heavy": cp.zeros(heavy * sizes["Chunk"], dtype=np.uint8),
+            "control": cp.zeros(sizes["Control"], dtype=np.uint8),
+            "tallies": cp.zeros(4 * sizes["Tally"], dtype=np.uint8),
+        }
 
     def _describe(self, own: int) -> NDArray[Any]:
         row, buffers = self.rows[own], self._buffers[own]
@@ -194,13 +206,8 @@ class Partitioned:
                 n=self.n,
                 offsets=int(offsets.data.ptr) - row.first * offsets.itemsize,
                 edges=row.graph.edges,
-                heads=None,  # no block advances on its own
                 far_pile=buffers["near_queue"],  # there is no far pile
-                local_capacity=0,
-                local_rounds=0,
-                local_leave=0,
-                row_lanes=0,
-                answer=None,
+                **dict.fromkeys(("row_lanes", "answer", *_ALONE), 0),
                 **{name: buffers[name] for name in solve_names},
             ),
             first=row.first,
@@ -224,43 +231,31 @@ class Partitioned:
         )
         among: dict[str, Any] = {"others": others, "devices": np.int32(count), "own": np.int32(own)}
         shared = _THREADS // 32 * STAGE * entry_bytes(row.graph)
-        with runtime.on_device(row.device):
-            program = self._program()
-            blocks = runtime.device().multiprocessors * int(self._macros["BLOCKS_EACH"])
-            source, progress = np.int64(0), np.zeros((), dtype=self._progress)
-            kernel = program.kernel("partitioned_begin")
-            grid = kernel.resident_blocks(_THREADS)
-            given = {"part": part, "source": source, "progress": progress}
-            found = {"begin": runtime.Launch(kernel, grid, _THREADS, given)}
-            steps: dict[str, dict[str, Any]] = {
-                "step": {"given": part, **among},
-                "pieces": {"given": part},
-                "fetch": {"part": part, **among},
-            }
-            for name, arguments in steps.items():
-                kernel = program.kernel(f"partitioned_{name}")
-                kernel.attribute("NUM_REGS")  # loads the kernel, which capturing forbids
-                # The free resources of a multiprocessor depend on the phase: no more blocks fit.
-                grid = blocks if name != "fetch" else kernel.resident_blocks(_THREADS, shared)
-                for number in range(_STEPS_PER_LAUNCH):
-                    given = {**arguments, "step": np.int64(number)}
-                    launch = runtime.Launch(kernel, grid, _THREADS, given, shared=shared)
-                    found[f"{name} {number}"] = launch
-            return found
+        program = self._program()
+        blocks = runtime.device().multiprocessors * int(self._macros["BLOCKS_EACH"])
+        source, progress = np.int64(0), np.zeros((), dtype=self._progress)
+        kernel = program.kernel("partitioned_begin")
+        grid = kernel.resident_blocks(_THREADS)
+        given = {"part": part, "source": source, "progress": progress}
+        found = {"begin": runtime.Launch(kernel, grid, _THREADS, given)}
+        steps: dict[str, dict[str, Any]] = {
+            "step": {"given": part, **among},
+            "pieces": {"given": part},
+            "fetch": {"part": part, **among},
+        }
+        for name, arguments in steps.items():
+            kernel = program.kernel(f"partitioned_{name}")
+            kernel.attribute("NUM_REGS")  # loads the kernel, which capturing forbids
+            # The free resources of a multiprocessor depend on the phase: no more blocks fit.
+            grid = blocks if name != "fetch" else kernel.resident_blocks(_THREADS, shared)
+            for number in range(_STEPS_PER_LAUNCH):
+                given = {**arguments, "step": np.int64(number)}
+                launch = runtime.Launch(kernel, grid, _THREADS, given, shared=shared)
+                found[f"{name} {number}"] = launch
+        return found
 
     def _make_events(self) -> list[Any]:
-        found = []
-        for row in self.rows:
-            with runtime.on_device(row.device):
-                found.append(runtime.cupy().cuda.Event(disable_timing=True))
-        return found
-
-    def _make_pinned(self) -> list[runtime.Pinned]:
-        found = []
-        for row, buffers in zip(self.rows, self._buffers, strict=True):
-            with runtime.on_device(row.device):
-                found.append(runtime.Pinned(buffers["state"].nbytes))
-        return found
+        return self._on_each(lambda _: runtime.cupy().cuda.Event(disable_timing=True))
 
     def solve(
         self,
@@ -373,7 +368,6 @@ class Partitioned:
             reachable = self._n_entered + (not self._entered[source])
         return filled(
             self._progress,
-            low=0,
             high=self.dtype.type(wide),
             pending=never,
             limit=limit_in_dtype(limit, self.dtype),
@@ -382,14 +376,8 @@ class Partitioned:
             edges=self._m,
             reachable=reachable,
             reached=1,
-            degrees=0,
-            looked_at=0,
             pull_share=pull_share if self.symmetric else 0,
-            steps=0,
-            splits=0,
-            pulls=0,
-            phase=0,
-            eager=0,
+            **dict.fromkeys(_COUNTERS, 0),
         )
 
     def _each(self, names: Sequence[str], after: list[Any], marks: list[Any]) -> None:
@@ -455,29 +443,28 @@ class Partitioned:
         Every device receives all distances and checks its edges: none may lower a distance, and
         each reached vertex needs an edge that gives its distance exactly.
         """
-        wrong, given = 0, []
-        for row, known in zip(self.rows, self.known, strict=True):
-            with runtime.on_device(row.device):
-                self._gather(known, row.device)
-        for own, row in enumerate(self.rows):
-            with runtime.on_device(row.device):
-                cp = runtime.cupy()
-                tight, count = cp.zeros(self.n, dtype=np.uint8), cp.zeros(1, dtype=np.uint64)
-                kernel = self._program().kernel("partitioned_prove")
-                grid = kernel.resident_blocks(_THREADS)
-                kernel(grid, _THREADS, {"part": self._parts[own], "tight": tight, "wrong": count})
-                wrong += int(count.get()[0])
-                given.append(tight)
-        for row, known in zip(self.rows, self.known, strict=True):
-            own_ones = slice(row.first, row.last)
-            with runtime.on_device(row.device):
-                without = known[own_ones] < unreached_value(self.dtype)
-                for tight in given:
-                    without &= several.here(tight[own_ones]) == 0
-                wrong += int(without.sum())
-                if row.first <= source < row.last:
-                    wrong -= int(without[source - row.first])
-        return wrong
+        self._on_each(lambda own: self._gather(self.known[own], self.rows[own].device))
+
+        def prove_edges(own: int) -> tuple[Any, int]:
+            cp = runtime.cupy()
+            tight, count = cp.zeros(self.n, dtype=np.uint8), cp.zeros(1, dtype=np.uint64)
+            kernel = self._program().kernel("partitioned_prove")
+            grid = kernel.resident_blocks(_THREADS)
+            kernel(grid, _THREADS, {"part": self._parts[own], "tight": tight, "wrong": count})
+            return tight, int(count.get()[0])
+
+        def without_edges(own: int) -> int:
+            row = self.rows[own]
+            mine = slice(row.first, row.last)
+            without = self.known[own][mine] < unreached_value(self.dtype)
+            for tight, _ in proven:
+                without &= several.here(tight[mine]) == 0
+            if row.first <= source < row.last:
+                without[source - row.first] = False
+            return int(without.sum())
+
+        proven = self._on_each(prove_edges)
+        return sum(count for _, count in proven) + sum(self._on_each(without_edges))
 
 
 def solve_partitioned(

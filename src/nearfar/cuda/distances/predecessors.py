@@ -105,12 +105,6 @@ class _Pass:
         return self.tallies[1 - self._turn], self.tallies[self._turn]
 
 
-def _pass(graph: Graph, device: DeviceGraph) -> _Pass:
-    is_sorted = rows_are_sorted(graph, device)
-    key = (*device.key, is_sorted)
-    return _PASS.of(graph, lambda: _Pass(graph, device, is_sorted), key, alone=True)
-
-
 @runtime.in_turn
 def device_predecessors(
     graph: Graph, sources: Sequence[int], distances: Any
@@ -125,7 +119,9 @@ def device_predecessors(
     n, m, k = device.n, device.m, len(sources)
     each = n * device.vertex_dtype.itemsize + 2 * _tally().itemsize
     runtime.require_memory(k * each, _ADVICE)
-    made = _pass(graph, device)
+    is_sorted = rows_are_sorted(graph, device)
+    key = (*device.key, is_sorted)
+    made = _PASS.of(graph, lambda: _Pass(graph, device, is_sorted), key, alone=True)
     made.prepare(k)
     found = cp.empty((k, n), dtype=device.vertex_dtype)
     rows = distances.reshape(k, n)

@@ -36,7 +36,6 @@ class WholeSolve:
         record: np.dtype[Any],
     ) -> None:
         whole = np.int64(0)
-        kernel.allow_shared(shared)
         self._kind, self._record = control, record
         # cupy array; control block
         self.control = runtime.cupy().empty(control.itemsize, dtype=np.uint8)

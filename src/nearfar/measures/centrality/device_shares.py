@@ -319,8 +319,6 @@ class _Launch:
         macros, self.program = run._program(scaled)
         name = "tight_shares" if run.weighted else "breadth_first_shares"
         self.kernel = self.program.kernel(name)
-        if run.shape.shared:
-            self.kernel.allow_shared(run.shape.shared)
         n, m = run.n, run.m
         self.blocks = blocks = run._blocks(self.kernel, scaled, count)
         self.row = n * run.graph.weight_dtype.itemsize if run.weighted else 0

@@ -22,14 +22,7 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.prepared.prepared import Prepared
 
-__all__ = [
-    "PairPaths",
-    "edges_of_path",
-    "pair_distances",
-    "pair_indices",
-    "pair_paths",
-    "widened",
-]
+_NO_EDGES = np.empty(0, dtype=np.int32)
 
 
 class PairPaths(NamedTuple):
@@ -68,10 +61,7 @@ def pair_indices(graph: Graph, pairs: Iterable[Any]) -> tuple[NDArray[np.int64],
 
 
 def pair_distances(
-    prepared: Prepared,
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    threads: int,
+    prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
 ) -> NDArray[Any]:
     """Return the distances of pairs, each by a separate walk."""
     if prepared.beyond_arcs:
@@ -147,27 +137,25 @@ def simple_paths(prepared: Prepared, starts: NDArray[np.int64], paths: PairPaths
     at = paths.offsets.tolist()
     parts = [simple_edges(prepared, source, paths.edges[i:j])
              for source, i, j in zip(starts.tolist(), at, at[1:], strict=False)]  # fmt: skip
-    offsets = np.zeros_like(paths.offsets)
+    return _joined(parts, paths.reached)
+
+
+def _joined(parts: list[NDArray[np.int32]], reached: NDArray[np.bool_]) -> PairPaths:
+    offsets = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum([len(part) for part in parts], out=offsets[1:])
-    return PairPaths(offsets, np.concatenate([paths.edges[:0], *parts]), paths.reached)
+    return PairPaths(offsets, np.concatenate([_NO_EDGES, *parts]), reached)
 
 
 def pair_paths(
     prepared: Prepared, starts: NDArray[np.int64], ends: NDArray[np.int64], threads: int
 ) -> PairPaths:
     """Return a shortest path for each pair."""
-    count = len(starts)
-    ends_of = zip(starts.tolist(), ends.tolist(), strict=True)
-    listed = list(ends_of)
+    listed = list(zip(starts.tolist(), ends.tolist(), strict=True))
     if listed:
         edges_of_path(prepared, *listed[0])  # builds the data for paths once
-    found = on_threads(lambda i: edges_of_path(prepared, *listed[i]), count, threads)
-    none = np.empty(0, dtype=np.int32)
-    offsets = np.zeros(count + 1, dtype=np.int64)
-    parts = [none if edges is None else edges for edges in found]
-    np.cumsum([len(part) for part in parts], out=offsets[1:])
+    found = on_threads(lambda i: edges_of_path(prepared, *listed[i]), len(listed), threads)
     reached = np.array([edges is not None for edges in found], dtype=bool)
-    return PairPaths(offsets, np.concatenate([none, *parts]), reached)
+    return _joined([_NO_EDGES if edges is None else edges for edges in found], reached)
 
 
 def widened(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,7 @@ from nearfar.cuda.device_graph import C_NAMES, far_value
 from nearfar.errors import keyword
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.cells import Cells, PassShape, cut
-from nearfar.prepared.cuda.cut.closures import DevicePieces, most_members
-from nearfar.prepared.cuda.cut.pieces import cut_pieces
+from nearfar.prepared.cuda.cut.pieces import DevicePieces, cut_pieces, most_members, ways_up
 from nearfar.prepared.cuda.shapes import UNIT, AboveShape
 from nearfar.prepared.metric.arc_weights import QueryArcs
 from nearfar.prepared.order.tree import Tree
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
 
 _TREE: Slot[DeviceTree] = Slot("elimination tree on the device")
 _CELLS: Slot[DeviceCells] = Slot("cells on the device")
-_ABOVE: Slot[DeviceAbove] = Slot("labels above cells on the device")
+#: Data of the tree and its arcs without weights; graphs customized on a device share it.
+LAYOUTS: Slot[Any] = Slot("layouts of the tree on the device")
 _FITS: Slot[bool] = Slot("fits the device")
 _LABEL = 64  # bytes per label of the tree for any dtype of weights
 
@@ -65,6 +65,7 @@ class DeviceTree:
 class DeviceAbove:
     """Labels outside the cells, in pieces."""
 
+    tree: Tree  # on the host
     labels: NDArray[np.int32]  # host array
     # int32 array, shape (n,); number of each label among these, -1 for other labels
     place: Any
@@ -74,8 +75,11 @@ class DeviceAbove:
     stop: Any
     # rows of members and boundaries that products for `place` read, once built
     members: list[tuple[Any, Any]] = field(default_factory=list)
-    # results of nearfar.prepared.cuda.cut.pieces.ways_up, once computed
-    ways_up: list[tuple[Any, Any, Any]] = field(default_factory=list)
+
+    @cached_property
+    def ways_up(self) -> list[Any]:
+        """Arrays of :func:`nearfar.prepared.cuda.cut.pieces.ways_up`."""
+        return [runtime.upload(array) for array in ways_up(self.pieces.host, self.tree)]
 
 
 @dataclass(frozen=True)
@@ -116,14 +120,14 @@ def _tree(prepared: Prepared) -> DeviceTree:
         "OUT_T": C_NAMES[distances.name],
         "SIGNED_VALUES": int(values.name == "int64"),
     }
-    there = {name: runtime.upload(plain(part)) for name, part in parts.items()}
+    there = {name: runtime.upload(part) for name, part in parts.items()}
     down = prepared.metric.swept[1]
     same = down is up
     return DeviceTree(
         **there,
         down_first=runtime.upload(down.first.astype(np.int32)),
-        down_depth=there["head_depth"] if same else runtime.upload(plain(down.head_depth)),
-        down_weight=there["weight"] if same else runtime.upload(plain(down.weight)),
+        down_depth=there["head_depth"] if same else runtime.upload(down.head_depth),
+        down_weight=there["weight"] if same else runtime.upload(down.weight),
         height=tree.height,
         macros=macros,
         step=np.float64(1.0 if prepared.fixed is None else prepared.fixed.step),
@@ -155,7 +159,7 @@ def _cells(prepared: Prepared, shape: PassShape, size: int) -> DeviceCells:
     values = stream.view(arcs.weight.dtype)
     used = np.flatnonzero(found.weight_at >= 0)
     if len(used):
-        weights = runtime.upload(plain(arcs.weight))
+        weights = runtime.upload(arcs.weight)
         values[cp.asarray(found.weight_at[used])] = weights[cp.asarray(used)]
     if len(found.far_at):
         values[cp.asarray(found.far_at)] = far_value(arcs.weight.dtype)
@@ -177,8 +181,8 @@ def device_above(
 ) -> DeviceAbove:
     """Cut the labels outside all cells into pieces on the current device, once per key."""
     whole_key = ("above", runtime.device().ordinal, prepared.metric.dtype.itemsize, shape, key)
-    make = partial(_above, prepared, upper, shape)
-    return _ABOVE.of(prepared, lambda: prepared.metric.layout(whole_key, make), whole_key)
+    found: DeviceAbove = LAYOUTS.of(prepared, lambda: _above(prepared, upper, shape), whole_key)
+    return found
 
 
 def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> DeviceAbove:
@@ -190,7 +194,7 @@ def _above(prepared: Prepared, upper: NDArray[np.int32], shape: AboveShape) -> D
     place = np.full(prepared.n_vertices, -1, dtype=np.int32)
     place[upper] = np.arange(len(upper), dtype=np.int32)
     stop = runtime.upload(_stops(tree, top)) if size else None
-    return DeviceAbove(upper, runtime.upload(place), DevicePieces.upload(pieces), stop)
+    return DeviceAbove(tree, upper, runtime.upload(place), DevicePieces.upload(pieces), stop)
 
 
 def _top(tree: Tree, size: int) -> NDArray[np.int32]:
@@ -215,11 +219,6 @@ def _stops(tree: Tree, top: NDArray[np.int32]) -> NDArray[np.int32]:
     depth = np.where(above < 0, -1, tree.depth[above])
     stop[~inside] = np.repeat(depth, highest - tree.low[highest] + 1)
     return stop
-
-
-def plain(array: NDArray[Any]) -> NDArray[Any]:
-    """Copy an array that is mapped from a file, which the driver cannot read."""
-    return np.array(array) if isinstance(array, np.memmap) else array
 
 
 def factor_bytes(prepared: Prepared) -> int:

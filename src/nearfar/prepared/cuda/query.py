@@ -84,7 +84,6 @@ class Query:
         **how: bool,
     ) -> None:
         """Append a launch."""
-        kernel.allow_shared(shared)
         self.launches.append(runtime.Launch(kernel, grid, block, arguments, shared, **how))
 
     def __call__(self, sources: Any, out: Any = None) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.cut.cells import PassShape
-from nearfar.prepared.cuda.cut.closures import most_members
 from nearfar.prepared.cuda.cut.pieces import UNIT as PIECE_UNIT
+from nearfar.prepared.cuda.cut.pieces import most_members
 from nearfar.prepared.cuda.cut.tiles import LeafShape
 from nearfar.system.devices import runtime
 

@@ -1,4 +1,8 @@
-"""Convert a prepared graph to named arrays and values of a file, and back."""
+"""Convert a prepared graph to named arrays and values of a file, and back.
+
+The C++ loops index by these arrays without checks, so a file is validated before use; a checksum
+only shows that it is unchanged.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.errors import GraphError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
 from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines
-from nearfar.prepared.metric.arc_weights import Metric, QueryArcs
+from nearfar.prepared.metric.arc_weights import Metric, QueryArcs, value_dtype
 from nearfar.prepared.metric.fixed_point import FixedPoint
-from nearfar.prepared.order.preparation import Preparation
-from nearfar.prepared.order.tree import Arcs, Figures, Tree
+from nearfar.prepared.order.tree import Arcs, Figures, Preparation, Tree
+from nearfar.system.threads import default_threads
 
 if TYPE_CHECKING:
     from nearfar.prepared.prepared import Prepared
@@ -36,22 +42,24 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 def kept_values(prepared: Prepared) -> dict[str, Any]:
     """Return the values that a file stores besides arrays."""
-    plain, fixed = (str, int, float, bool), prepared.fixed
+    fixed = prepared.fixed
+    numbers = None if prepared.vertex_names is None else prepared.vertex_numbers
     return {
-        "directed": prepared.directed,
-        "first_number": None if prepared.vertex_names is None else _first_number(prepared),
+        **graph_values(prepared),
+        "first_number": None if numbers is None else numbers.start,  # of consecutive names
         "perfect": prepared.perfect,
         "fixed": None if fixed is None else [fixed.exponent, fixed.exact, fixed.bound],
         "sides": prepared.metric.sides,
         "method": prepared.preparation.method,
         "figures": asdict(prepared.preparation.figures),
-        "attributes": {k: v for k, v in prepared.attributes.items() if isinstance(v, plain)},
     }
 
 
-def _first_number(prepared: Prepared) -> int | None:
-    """Return the name of the first vertex if names are consecutive numbers, or None."""
-    return None if prepared.vertex_numbers is None else prepared.vertex_numbers.start
+def graph_values(graph: Graph) -> dict[str, Any]:
+    """Return the values of a graph that a file stores besides arrays."""
+    plain = (str, int, float, bool)
+    attributes = {k: v for k, v in graph.attributes.items() if isinstance(v, plain)}
+    return {"directed": graph.directed, "attributes": attributes}
 
 
 def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
@@ -69,13 +77,14 @@ def kept_arrays(prepared: Prepared) -> dict[str, NDArray[Any]]:
     found |= edge_arrays(prepared)
     preparation, metric = prepared.preparation, prepared.metric
     for prefix, part in (("tree", preparation.tree), ("arcs", preparation.arcs)):
-        found |= {f"{prefix}.{f.name}": getattr(part, f.name) for f in fields(part)}
+        found |= {f"{prefix}.{name}": array for name, array in part._asdict().items()}
     found["metric.weights"] = metric.weights
     if prepared.fixed is not None:
         found["fixed.weights"] = prepared.fixed.graph.weights
     for side in ("up", "down")[: metric.sides]:
-        part = getattr(metric, side)
-        found |= {f"{side}.{f.name}": getattr(part, f.name) for f in fields(part)}
+        found |= {
+            f"{side}.{name}": array for name, array in getattr(metric, side)._asdict().items()
+        }
     return {name: array for name, array in found.items() if array is not None}
 
 
@@ -91,27 +100,14 @@ def assembled(
         names = range(start, start + len(arrays["indptr"]) - 1)
         if names and not -_MOST <= names[0] <= names[-1] < _MOST:
             raise GraphError(f"first_number is {start}: names have 64 bits")
-    n, m = len(arrays["indptr"]) - 1, len(arrays["indices"])
-    attributes = with_edge_arrays(found["attributes"], arrays, n, m)
-    if "lines.first" in arrays:
-        attributes[EDGE_LINES] = EdgeLines(arrays["lines.first"], arrays["lines.xy"])
-    graph = Graph(
-        arrays["indptr"],
-        arrays["indices"],
-        arrays.get("weights"),
-        directed=found["directed"],
-        vertex_names=names,
-        coordinates=arrays.get("coordinates"),
-        attributes=attributes,
-        copy=False,
-    )
+    graph = graph_of(found, arrays, names)
     edge_lines(graph)  # checks that the lines belong to the edges
-    tree = Tree(**{f.name: arrays[f"tree.{f.name}"] for f in fields(Tree)})
-    arcs = Arcs(**{f.name: arrays[f"arcs.{f.name}"] for f in fields(Arcs)})
-    up = QueryArcs(**{f.name: arrays[f"up.{f.name}"] for f in fields(QueryArcs)})
+    tree = Tree(*(arrays[f"tree.{name}"] for name in Tree._fields))
+    arcs = Arcs(*(arrays[f"arcs.{name}"] for name in Arcs._fields))
+    up = QueryArcs(*(arrays[f"up.{name}"] for name in QueryArcs._fields))
     down = up
     if found["sides"] == 2:
-        down = QueryArcs(**{f.name: arrays[f"down.{f.name}"] for f in fields(QueryArcs)})
+        down = QueryArcs(*(arrays[f"down.{name}"] for name in QueryArcs._fields))
     metric = Metric(arrays["metric.weights"], up, down, found["sides"])
     if tree.n_vertices != graph.n_vertices:
         raise GraphError(f"a tree of {tree.n_vertices} vertices for {graph.n_vertices}")
@@ -126,8 +122,76 @@ def assembled(
     return graph, preparation, metric, found["perfect"], fixed
 
 
+def graph_of(
+    found: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], vertex_names: Any
+) -> Graph:
+    """Return the graph of a file with these values and arrays."""
+    n, m = len(arrays["indptr"]) - 1, len(arrays["indices"])
+    attributes = with_edge_arrays(found["attributes"], arrays, n, m)
+    if "lines.first" in arrays:
+        attributes[EDGE_LINES] = EdgeLines(arrays["lines.first"], arrays["lines.xy"])
+    return Graph(
+        arrays["indptr"],
+        arrays["indices"],
+        arrays.get("weights"),
+        directed=found["directed"],
+        vertex_names=vertex_names,
+        coordinates=arrays.get("coordinates"),
+        attributes=attributes,
+        copy=False,
+    )
+
+
 def check_kinds(found: Mapping[str, Any], kinds: Mapping[str, tuple[type, ...]]) -> None:
     """Refuse values of unexpected types; a boolean is not a number."""
     for name, allowed in kinds.items():
         if type(found[name]) not in allowed:
             raise GraphError(f"{name} is {quoted(found[name])}")
+
+
+def check_contents(prepared: Prepared) -> None:
+    """Refuse arrays whose entries do not belong together.
+
+    O(arcs + edges) for the structure and O(triangles) for the weights, on all cores: about as long
+    as computing the checksums.
+    """
+    preparation, metric = prepared.preparation, prepared.metric.on_host()
+    if prepared.fixed is not None and not prepared.fixed.stands_for(prepared):
+        raise GraphError("fixed.weights is not that of this graph")
+    graph = prepared.summed
+    threads, view = default_threads(), preparation.view
+    tree, arcs, figures = preparation.tree, preparation.arcs, preparation.figures
+    wrong = _cpu.prepared_check_arcs(view, tree.arcs, graph.indptr, graph.indices, threads)
+    if not wrong and (figures.n_arcs != arcs.n_arcs or figures.height != tree.height):
+        wrong = "figures"
+    if not wrong and metric.weights.dtype != value_dtype(graph):
+        wrong = "metric.weights"
+    if not wrong:
+        weights = graph.effective_weights
+        again = np.empty_like(metric.weights)
+        if metric.sides == 1 and not _cpu.prepared_symmetric(view, weights, None, threads):
+            wrong = "metric.weights"
+        else:
+            _cpu.prepared_customize(view, weights, again, metric.sides, threads)
+            wrong = "" if _same_weights(again, metric.weights) else "metric.weights"
+    queries = (("up", 0, metric.up), ("down", metric.sides - 1, metric.down))
+    for name, side, part in queries[: metric.sides]:
+        if not wrong and not _cpu.prepared_check_queries(
+            view, metric.weights, metric.sides, side,
+            part.first, part.head_depth, part.weight, threads,
+        ):  # fmt: skip
+            wrong = name
+    if wrong:
+        raise GraphError(f"{wrong} is not that of this graph and order")
+
+
+def _same_weights(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Return whether arcs have equal weights, where all values for "no path" are equal."""
+    if one.dtype != np.int64:
+        return np.array_equal(one, other)
+    # With negative weights any value beyond "no path" means that too (value.hpp).
+    far = np.iinfo(np.int64).max // 2
+    none = far // 2
+    return int(other.max(initial=0)) <= far and np.array_equal(
+        np.minimum(one, none), np.minimum(other, none)
+    )

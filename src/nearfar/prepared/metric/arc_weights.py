@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from nearfar.graph.graph import Graph
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class QueryArcs:
+class QueryArcs(NamedTuple):
     """Arcs that queries follow in one direction."""
 
     # shape (n + 1,); the arcs of label `v` are `first[v]` to `first[v + 1]`
@@ -60,15 +59,10 @@ class Metric:
         """Build the cells of a GPU with these weights; other metrics have their own."""
         return make()
 
-    def layout(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Build the GPU's data of the arcs without weights; other metrics have their own."""
-        return make()
-
     @property
     def nbytes(self) -> int:
         """Bytes of the weights and of the arcs that queries read, each memory counted once."""
-        held = [self.weights, self.up.first, self.up.head_depth, self.up.weight]
-        held += [self.down.first, self.down.head_depth, self.down.weight]
+        held = (self.weights, *self.up, *self.down)
         return sum({array.ctypes.data: array.nbytes for array in held}.values())
 
 
@@ -80,46 +74,36 @@ def value_dtype(graph: Graph) -> np.dtype[Any]:
     return np.dtype(np.int64 if graph.n_negative else f"u{dtype.itemsize}")
 
 
-def customized(view: Any, n_arcs: int, graph: Graph, perfect: bool, threads: int) -> Metric:
+def customized(view: Any, graph: Graph, perfect: bool, threads: int) -> Metric:
     """Return the weights of all arcs from the weights of a graph."""
     edge_weights = graph.effective_weights
     sides = 1 if _cpu.prepared_symmetric(view, edge_weights, None, threads) else 2
-    weights = np.empty(n_arcs * sides, dtype=value_dtype(graph))
+    weights = np.empty(len(view.head_depth) * sides, dtype=value_dtype(graph))
     _cpu.prepared_customize(view, edge_weights, weights, sides, threads)
-    return _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
+    return _with_queries(view, weights, sides, graph if perfect else None, threads)
 
 
 def renewed(
-    view: Any,
-    n_arcs: int,
-    metric: Metric,
-    graph: Graph,
-    labels: NDArray[np.int32],
-    perfect: bool,
-    threads: int,
+    view: Any, metric: Metric, graph: Graph, labels: NDArray[np.int32], perfect: bool, threads: int
 ) -> tuple[Metric, int]:
     """Return the metric after changes of weights, and the number of recomputed labels."""
     # the first negative weight appeared, or the last one disappeared
     if metric.weights.dtype != value_dtype(graph):
-        return customized(view, n_arcs, graph, perfect, threads), len(metric.up.first) - 1
+        return customized(view, graph, perfect, threads), len(metric.up.first) - 1
     edge_weights, sides = graph.effective_weights, metric.sides
     if sides == 1 and not _cpu.prepared_symmetric(view, edge_weights, labels, threads):
         sides = 2  # directions may differ now
-    weights = np.empty(n_arcs * sides, metric.weights.dtype)
+    weights = np.empty(len(view.head_depth) * sides, metric.weights.dtype)
     _cpu.prepared_copied(metric.weights, weights, threads)
     count = _cpu.prepared_update(view, edge_weights, weights, labels, threads)
-    made = _with_queries(view, n_arcs, weights, sides, graph if perfect else None, threads)
+    made = _with_queries(view, weights, sides, graph if perfect else None, threads)
     return made, int(count)
 
 
 def _with_queries(
-    view: Any,
-    n_arcs: int,
-    weights: NDArray[Any],
-    sides: int,
-    perfect: Graph | None,
-    threads: int,
+    view: Any, weights: NDArray[Any], sides: int, perfect: Graph | None, threads: int
 ) -> Metric:
+    n_arcs = len(view.head_depth)
     if perfect is not None:
         flags = np.empty(n_arcs, dtype=np.uint8)
         first = np.empty((sides, view.n_vertices + 1), dtype=np.int64)

@@ -39,7 +39,7 @@ from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.prepared.order.preparation import Preparation
+from nearfar.prepared.order.tree import Preparation
 
 _BITS = 62  # bits of the bound in steps, with one bit to spare
 _SIGNED_BITS = 60  # with negative weights half of the range means "no path"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,7 @@ _MOST_ARCS_PER_ITEM = 16
 _FEW_ARCS = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(NamedTuple):
     """Elimination tree, whose vertices are renumbered by a postorder, their labels."""
 
     vertex: NDArray[np.int32]  # shape (n,); vertex of each label
@@ -43,7 +42,7 @@ class Tree:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return sum(getattr(self, field.name).nbytes for field in fields(self))
+        return sum(array.nbytes for array in self)
 
     @property
     def height(self) -> int:
@@ -98,8 +97,7 @@ class Figures:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Arcs:
+class Arcs(NamedTuple):
     """Arcs of a tree without weights."""
 
     # shape (n + 1,); the arcs of label `v` are `first[v]` to `first[v + 1]`
@@ -128,7 +126,7 @@ class Arcs:
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        return sum(getattr(self, field.name).nbytes for field in fields(self))
+        return sum(array.nbytes for array in self)
 
 
 def analyse(
@@ -199,3 +197,34 @@ def build_arcs(graph: Graph, structure: Structure, tree: Tree) -> Arcs:
     )
     edge_first, edge, place = _cpu.prepared_edges(graph.view, tree.label, tree.depth)
     return Arcs(**parts, edge_first=edge_first, edge=edge, edge_place=place)
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """Structure of a prepared graph, independent of the weights."""
+
+    tree: Tree
+    arcs: Arcs
+    figures: Figures
+    method: str  # method of the order
+    # nearfar._cpu.PreparedArcs; typed pointers of the C++ module into the arrays of the tree and
+    # its arcs
+    view: Any = field(default=None, repr=False, compare=False)
+    # spanning trees that bound every distance (`fixed_point.py`), once computed
+    spanning: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.view is not None:
+            return
+        object.__setattr__(self, "view", _cpu.PreparedArcs(*(*self.tree[:5], *self.arcs)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Preparation, (self.tree, self.arcs, self.figures, self.method)
+
+    def with_edges(
+        self, first: NDArray[np.int64], edge: NDArray[np.int32], place: NDArray[np.int32]
+    ) -> Preparation:
+        """Return the same tree and arcs with weights from other edges, as in :class:`Arcs`."""
+        arcs = self.arcs._replace(edge_first=first, edge=edge, edge_place=place)
+        view = self.view.with_edges(first, edge, place)
+        return Preparation(self.tree, arcs, self.figures, self.method, view)

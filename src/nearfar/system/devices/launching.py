@@ -85,6 +85,7 @@ class Launch:
         early: bool = False,
     ) -> None:
         self.kernel = kernel
+        kernel._allow_shared(shared)
         declared = kernel.parameters
         raws = raw_bytes(kernel.name, declared, arguments)
         # Keeps arrays alive as long as pointers to them are used.
@@ -214,7 +215,7 @@ class Kernel:
         enum = {"SHARED_SIZE_BYTES": 1, "LOCAL_SIZE_BYTES": 3, "NUM_REGS": 4}[name]
         return int(driver.funcGetAttribute(enum, self.function.ptr))
 
-    def allow_shared(self, size: int) -> None:
+    def _allow_shared(self, size: int) -> None:
         """Allow blocks more than 48 KiB of dynamic shared memory.
 
         The maximum over all calls applies, since launches of a kernel may need different sizes.
@@ -230,6 +231,7 @@ class Kernel:
 
     def resident_blocks(self, block: int, shared: int = 0) -> int:
         """Return the number of blocks of this size that can be resident on the device."""
+        self._allow_shared(shared)
         per_multiprocessor = self.cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
             self.function.ptr, block, _vectors(shared)
         )

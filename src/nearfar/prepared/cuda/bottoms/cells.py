@@ -48,11 +48,6 @@ class Sweep:
         """Number of rows of distances in :meth:`rows` and :meth:`columns`."""
         return self.n
 
-    @property
-    def n_upper(self) -> int:
-        """Number of labels above the cells."""
-        return len(self.above.held.labels)
-
     def columns(self, count: int, by_vertex: bool = False, **memory: Any) -> Query:
         """Store distances as [label][source], or as [vertex][source].
 
@@ -70,7 +65,7 @@ class Sweep:
 
     def above_alone(self, count: int, **memory: Any) -> Query:
         """Begin a query that stores only distances above the cells, for :meth:`through`."""
-        return Query(self.tree, self.dtype, count, self.n_upper, **memory)
+        return Query(self.tree, self.dtype, count, len(self.above.held.labels), **memory)
 
     def through(
         self,

@@ -12,8 +12,9 @@ from nearfar.cuda.device_graph import far_value
 from nearfar.errors import OptionError
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.bottoms.cells import Sweep
+from nearfar.prepared.cuda.cut.pieces import warps_of
 from nearfar.prepared.cuda.cut.tiles import LeafShape, Tiles, cut_tiles
-from nearfar.prepared.cuda.device import DeviceTree, device_tree, top_flags
+from nearfar.prepared.cuda.device import LAYOUTS, DeviceTree, device_tree, top_flags
 from nearfar.prepared.cuda.fronts.above import Above
 from nearfar.prepared.cuda.query import Query
 from nearfar.prepared.cuda.shapes import SMALL_CELLS, UNIT, above_shape, default_leaf, padded
@@ -21,7 +22,6 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import runtime
 
 _SWEEPS: Slot[Sweep | TileSweep] = Slot("sweeps of rows on the device")
-_TILES: Slot[DeviceTiles] = Slot("tiles of rows on the device")
 _WEIGHTS: Slot[Any] = Slot("weights of tiles on the device")
 _WARPS = 8  # kWarps of leaves.cuh
 _SIDE = 128  # kSide of own_leaf.cuh
@@ -37,23 +37,15 @@ class DeviceTiles:
     """Leaves and bundles on the device, without weights."""
 
     host: Tiles
-    # bundles, places, tile_first, row, leaf, where: int32 arrays; `row` has the numbers of labels
-    # that bundles read, among the labels outside all leaves
-    bundles: Any
-    places: Any
-    tile_first: Any
+    # int32 array; number of each label that bundles read, among the labels outside all leaves
     row: Any
-    leaf: Any
-    where: Any
-    # int32 array, shape (n_jobs, 4); for _closed: root, first row, first of the boundary and its
-    # size
-    jobs: Any
-    boundary: Any  # int32 array; labels
+    # arguments of kernels: `closing` of leaf_closures.cuh, with jobs of shape (n_jobs, 4) of root,
+    # first row, first of the boundary and its size; `ways` of leaf_ways.cuh; `bundles` of tiles.cuh
+    closing: dict[str, Any]
+    ways: dict[str, Any]
+    bundles: dict[str, Any]
+    leaf: Any  # int32 array; copy of the host's
     levels: int  # height of the highest leaf
-    roots: Any  # int32 array; roots of the leaves
-    # int64 array, shape (n,); start of each label's distances from its ancestors in its leaf;
-    # see `leaf_ways.cuh`
-    way_first: Any
     n_ways: int
     width: int  # vertices of a tile
 
@@ -77,36 +69,28 @@ def _cut_tiles(prepared: Prepared, shape: LeafShape, top: int, margin: int) -> D
     sizes = (arcs.first[host.roots + 1] - arcs.first[host.roots]).astype(np.int32)
     begins = np.zeros(len(sizes), dtype=np.int32)
     np.cumsum(-(-sizes[:-1] // 4) * 4, out=begins[1:])
-    warps = np.maximum(-(-sizes // 32), 0)
-    which = np.repeat(np.arange(len(sizes)), warps)
-    number = np.arange(len(which)) - np.repeat(np.cumsum(warps) - warps, warps)
-    jobs = np.stack([host.roots[which], 32 * number, begins[which], sizes[which]], axis=1)
+    which, first = warps_of(sizes)
+    jobs = np.stack([host.roots[which], first, begins[which], sizes[which]], axis=1)
     levels = np.zeros(prepared.n_vertices, dtype=np.int64)
     inside = np.flatnonzero(host.leaf >= 0)
     levels[inside] = tree.depth[inside] - tree.depth[host.leaf[inside]] + 1
     way_ends = np.cumsum(levels)
+    row = np.searchsorted(host.upper, host.rows).astype(np.int32)
     return DeviceTiles(
         host,
-        runtime.upload(host.bundles),
-        runtime.upload(host.places),
-        runtime.upload(host.tile_first),
-        runtime.upload(np.searchsorted(host.upper, host.rows).astype(np.int32)),
+        runtime.upload(row),
+        _upload(jobs=jobs.astype(np.int32), boundary=host.boundary, where=host.where),
+        _upload(roots=host.roots, way_first=way_ends - levels),
+        _upload(bundles=host.bundles, places=host.places, tile_first=host.tile_first),
         runtime.upload(host.leaf),
-        runtime.upload(host.where),
-        runtime.upload(jobs.astype(np.int32)),
-        runtime.upload(host.boundary),
         int(levels.max(initial=1)),
-        runtime.upload(host.roots),
-        runtime.upload(way_ends - levels),
         int(levels.sum()),
         width,
     )
 
 
-def _margin(prepared: Prepared) -> int:
-    """Return the number of vertices by which tiles overlap, so that each writes whole sectors."""
-    size = prepared.answer_dtype.itemsize
-    return _SECTOR // 4 if prepared.n_vertices * size % _SECTOR else 0
+def _upload(**arrays: Any) -> dict[str, Any]:
+    return {name: runtime.upload(array) for name, array in arrays.items()}
 
 
 def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple[Any, Any]:
@@ -122,21 +106,13 @@ def _closed(tiles: DeviceTiles, tree: DeviceTree, dtype: np.dtype[Any]) -> tuple
         "depth": tree.depth,
         "low": tree.low,
     }
-    if len(tiles.jobs):
-        kernel = _kernel(tree, dtype, "leaf_closures")
-        shared = 32 * tiles.levels * dtype.itemsize
-        kernel.allow_shared(shared)
-        arguments = {**down, "jobs": tiles.jobs, "boundary": tiles.boundary}
-        arguments |= {"where": tiles.where, "weights": weights}
-        kernel(len(tiles.jobs), 32, arguments, shared=shared)
-    if len(tiles.roots):
-        kernel = runtime.program("prepared/cuda/bottoms/leaf_ways.cuh", tree.macros).kernel(
-            "leaf_ways"
-        )
-        shared = 8 * tiles.levels
-        kernel.allow_shared(shared)
-        arguments = {**down, "roots": tiles.roots, "way_first": tiles.way_first, "ways": ways}
-        kernel(len(tiles.roots), 32, arguments, shared=shared)
+    if jobs := len(tiles.closing["jobs"]):
+        kernel, shared = _kernel(tree, dtype, "leaf_closures"), 32 * tiles.levels * dtype.itemsize
+        kernel(jobs, 32, {**down, **tiles.closing, "weights": weights}, shared=shared)
+    if roots := len(tiles.host.roots):
+        kernel = runtime.program("prepared/cuda/bottoms/leaf_ways.cuh", tree.macros)
+        arguments = {**down, **tiles.ways, "ways": ways}
+        kernel.kernel("leaf_ways")(roots, 32, arguments, shared=8 * tiles.levels)
     return weights, ways
 
 
@@ -156,16 +132,16 @@ class TileSweep:
         top: int | None = None,
     ) -> None:
         self.n, self.dtype = prepared.n_vertices, prepared.metric.dtype
-        self.margin = _margin(prepared)
+        # Tiles overlap by some vertices, so that each writes whole sectors.
+        row = self.n * prepared.answer_dtype.itemsize
+        self.margin = _SECTOR // 4 if row % _SECTOR else 0
         shape = shape or default_leaf(prepared.preparation.figures.height, sources)
         above = above_shape(prepared, sources, top)
         form = (shape, above.top, self.margin)
         key = (runtime.device().ordinal, self.dtype.itemsize, *form)
         self.tree = device_tree(prepared)
-        self.tiles = _TILES.of(
-            prepared,
-            lambda: prepared.metric.layout(key, lambda: _cut_tiles(prepared, *form)),
-            key,
+        self.tiles: DeviceTiles = LAYOUTS.of(
+            prepared, lambda: _cut_tiles(prepared, *form), ("tiles", *key)
         )
         self.above = Above(prepared, self.tiles.host.upper, above, shape)
         self.weights, self.ways = _WEIGHTS.of(
@@ -207,18 +183,15 @@ class TileSweep:
         n_tiles = len(tiles.host.tile_first) // 4 - 1
         arguments = {
             **written,
-            "bundles": tiles.bundles,
-            "tile_first": tiles.tile_first,
+            **tiles.bundles,
             "n_tiles": np.int32(n_tiles),
             "rows": begins,
             "weights": self.weights.view(np.int32),  # 16 bytes at a time: four values, or two
-            "places": tiles.places,
             "values": query.values,
             "count": np.int32(len(out)),
         }
         kernel = _kernel(tree, self.dtype, "tiles", MARGIN=self.margin, TILE=tiles.width)
         shared = tiles.width * _UNIT + tiles.host.tile_bytes(size)
-        kernel.allow_shared(shared)
         jobs = n_tiles * -(-len(out) // (32 * (16 // size)))
         launches = [runtime.Launch(kernel, jobs, 32 * _WARPS, arguments, shared, early=True)]
         if len(tiles.host.roots):
@@ -231,12 +204,11 @@ class TileSweep:
                 "depth": tree.depth,
                 "low": tree.low,
                 "vertex": tree.vertex,
-                "way_first": tiles.way_first,
+                "way_first": tiles.ways["way_first"],
                 "ways": self.ways,
             }
             kernel = _kernel(tree, self.dtype, "own_leaf")
             shared = tiles.levels * size
-            kernel.allow_shared(shared)
             each = (query.pitch, 2 * _SIDE)
             launches.append(runtime.Launch(kernel, *each, arguments, shared, early=True))
         return launches

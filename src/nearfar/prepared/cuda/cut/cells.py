@@ -62,10 +62,7 @@ class Cells:
 
 
 def cut(
-    view: Any,
-    arcs: QueryArcs,
-    shape: PassShape,
-    known: NDArray[np.uint8] | None = None,
+    view: Any, arcs: QueryArcs, shape: PassShape, known: NDArray[np.uint8] | None = None
 ) -> Cells:
     """Cut the bottom of a tree into cells.
 

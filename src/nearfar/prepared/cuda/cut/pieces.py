@@ -1,4 +1,4 @@
-"""Upper part of an elimination tree, divided into pieces for products of matrices."""
+"""Upper part of an elimination tree, divided into pieces, and their matrices on a device."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from nearfar import _cpu
 from nearfar.prepared.metric.arc_weights import QueryArcs
 from nearfar.prepared.order.tree import Tree
+from nearfar.system.devices import runtime
 
 UNIT, DEEP = 16, 8  # kUnit and kDeep of pieces.cpp
+_MOST = 512  # members of a piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,7 @@ def cut_pieces(
 
     O(n + arcs of these labels).
     """
-    found = _cpu.prepared_pieces(
-        view, up.first, up.head_depth, down.first, down.head_depth, upper, top, least, most
-    )
+    found = _cpu.prepared_pieces(view, *up[:2], *down[:2], upper, top, least, most)
     found["pieces"] = found["pieces"].reshape(-1, 8)
     found["tiles"] = found["tiles"].reshape(-1, 2)
     return Pieces(**found)
@@ -105,3 +105,74 @@ def ways_up(
     below = np.where(above < 0, -1, number[above])
     lowest[number < 0] = np.repeat(below, outside - tree.low[outside] + 1)
     return lowest, way, rows
+
+
+@dataclass(frozen=True)
+class DevicePieces:
+    """Pieces on the device, without weights."""
+
+    host: Pieces
+    # int32 array, shape (n_tiles, 8); for products: fields of each tile's piece except the
+    # last, and its first member
+    parts: Any
+    # level_first, members, boundary: int32 arrays; copies of the host's
+    level_first: Any
+    members: Any
+    boundary: Any
+    arcs: dict[str, Any]  # pieces and their arcs, as arguments of `closures.cuh`
+    # list of (int32 array, int); piece and first row for each warp of closures, and the members of
+    # the largest piece among them
+    jobs: list[tuple[Any, int]]
+
+    @classmethod
+    def upload(cls, host: Pieces) -> DevicePieces:
+        """Upload pieces to the current device."""
+        rows = host.pieces[:, 1] + host.pieces[:, 3]
+        which, first = warps_of(rows)
+        jobs = np.stack([which, first], axis=1).astype(np.int32)
+        is_top = host.pieces[which, 7] == 1
+        of_piece, first = host.tiles.T
+        products = np.column_stack([host.pieces[of_piece, :7], first])
+        # A large top would leave shared memory for few warps of the other pieces.
+        parts = [jobs[is_top], jobs[~is_top]]
+        listed = [
+            (runtime.upload(part), int(host.pieces[part[:, 0], 1].max()))
+            for part in parts
+            if len(part)
+        ]
+        ways = {"up_first": host.up_first, "up_way": host.up}
+        ways |= {"down_first": host.down_first, "down_way": host.down, "pieces": host.pieces}
+        arcs = {name: runtime.upload(array) for name, array in ways.items()}
+        read = {"parts": products, "level_first": host.level_first}
+        read |= {"members": host.members, "boundary": host.boundary}
+        there = {name: runtime.upload(array) for name, array in read.items()}
+        return cls(host, **there, arcs=arcs, jobs=listed)
+
+
+def warps_of(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the warps of 32 rows each that cover matrices: their matrix and first row."""
+    warps = -(-rows // 32)
+    which = np.repeat(np.arange(len(rows)), warps)
+    return which, 32 * (np.arange(len(which)) - np.repeat(np.cumsum(warps) - warps, warps))
+
+
+def most_members(size: int) -> int:
+    """Return the maximum size of a piece: closures store 33 values per member."""
+    room = (runtime.device().shared_per_block - 1024) // (33 * size)
+    return min(_MOST, room // UNIT * UNIT)
+
+
+def closures(
+    pieces: DevicePieces, macros: dict[str, str | int], up_weight: Any, down_weight: Any
+) -> Any:
+    """Compute the distances from the boundary of each piece to its members."""
+    dtype = down_weight.dtype
+    runtime.require_memory(pieces.host.n_values * dtype.itemsize)
+    matrices = runtime.cupy().empty(pieces.host.n_values, dtype)
+    kernel = runtime.program("prepared/cuda/cut/closures.cuh", macros).kernel("closures")
+    weights = {"up_weight": up_weight, "down_weight": down_weight}
+    for jobs, members in pieces.jobs:
+        shared = 33 * members * dtype.itemsize
+        arguments = {**pieces.arcs, **weights, "jobs": jobs, "matrices": matrices}
+        kernel(len(jobs), 32, arguments, shared=shared)
+    return matrices

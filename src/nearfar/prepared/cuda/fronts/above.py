@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.graph.slots import Slot
-from nearfar.prepared.cuda.cut.closures import closures
-from nearfar.prepared.cuda.cut.pieces import DEEP, ways_up
+from nearfar.prepared.cuda.cut.pieces import DEEP, closures
 from nearfar.prepared.cuda.device import DeviceTree, device_above, device_tree
 from nearfar.prepared.cuda.shapes import (
     AboveShape,
@@ -26,8 +25,9 @@ if TYPE_CHECKING:
     from nearfar.prepared.cuda.query import Query
 
 _MATRICES: Slot[Any] = Slot("matrices of pieces of the elimination tree on the device")
-# GROUPS, ACROSS, EACH, DOWN, SHARES and STAGES of upper.cuh, for few jobs and for many.
-_FEW_JOBS, _MANY_JOBS = (1, 8, 4, 4, 8, 3), (2, 16, 4, 4, 1, 4)
+# Macros of upper.cuh for few jobs and for many.
+_FEW_JOBS = {"GROUPS": 1, "ACROSS": 8, "EACH": 4, "DOWN": 4, "SHARES": 8, "STAGES": 3}
+_MANY_JOBS = {"GROUPS": 2, "ACROSS": 16, "EACH": 4, "DOWN": 4, "SHARES": 1, "STAGES": 4}
 _SHARED_OUT = 2048  # jobs of a level up to which several warps share each
 
 
@@ -74,7 +74,6 @@ class Above:
     ) -> None:
         self.held, self.dtype = device_above(prepared, upper, shape, key), prepared.metric.dtype
         self.tree: DeviceTree = device_tree(prepared)
-        self._host_tree = prepared.preparation.tree
         tree = self.tree
         self.matrices = _MATRICES.of(
             prepared,
@@ -122,8 +121,7 @@ class Above:
         kernel = runtime.program(
             "prepared/cuda/fronts/few_sources.cuh", {**self._types(), **form, **stages}
         ).kernel("few_sources")
-        kernel.allow_shared(shared)  # affects the number of resident blocks
-        lowest, way, rows = self._ways_up()
+        lowest, way, rows = self.held.ways_up
         arguments = {
             **climb,
             "lift": self.tree.lift,
@@ -137,14 +135,6 @@ class Above:
         jobs = int(np.diff(host.level_first).max()) * (query.pitch // (32 * (16 // size)))
         grid = min(max(jobs, query.pitch), kernel.resident_blocks(threads, shared))
         query.add(kernel, grid, threads, arguments, shared, cooperative=True)
-
-    def _ways_up(self) -> tuple[Any, Any, Any]:
-        """Return the arrays of :func:`ways_up`, cached."""
-        kept = self.held.ways_up
-        if not kept:
-            lowest, way, rows = map(runtime.upload, ways_up(self.held.pieces.host, self._host_tree))
-            kept.append((lowest, way, rows))
-        return kept[0]
 
     def _types(self) -> dict[str, str | int]:
         """Return the macros of kernels with a grid-wide barrier."""
@@ -172,33 +162,19 @@ class Above:
         return arrays
 
     def _products(
-        self,
-        query: Query,
-        form: tuple[int, int, int, int, int, int],
-        levels: tuple[int, int],
-        arrays: dict[str, Any],
+        self, query: Query, form: dict[str, int], levels: tuple[int, int], arrays: dict[str, Any]
     ) -> None:
         """Add the products of a range of levels."""
-        groups, across, each, down, shares, ahead = form
+        groups, across, each, down, shares, ahead = form.values()
         columns, pieces = 16 // self.dtype.itemsize, self.held.pieces
-        macros: dict[str, str | int] = {
-            **self._types(),
-            "GROUPS": groups,
-            "ACROSS": across,
-            "EACH": each,
-            "DOWN": down,
-            "SHARES": shares,
-            "STAGES": ahead,
-        }
         wide = across * groups
         stage = DEEP * (wide + down * each // columns) * 16
         while shares > 1 and shares * ahead * stage > shared_room():
             shares //= 2
         threads = across * down * shares
-        macros["SHARES"] = shares
+        macros = {**self._types(), **form, "SHARES": shares}
         shared = shares * ahead * stage + wide * columns * 4 + 16
         kernel = runtime.program("prepared/cuda/fronts/upper.cuh", macros).kernel("upper")
-        kernel.allow_shared(shared)
         groups = query.pitch // (wide * columns)
         progress = runtime.cupy().zeros(2 + groups, dtype=np.uint32)
         arguments = {

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from nearfar.cuda.device_graph import C_NAMES
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-from nearfar.prepared.cuda.device import C_VALUES, DeviceCells, plain
-from nearfar.prepared.order.preparation import Preparation
+from nearfar.prepared.cuda.device import C_VALUES, LAYOUTS, DeviceCells
+from nearfar.prepared.order.tree import Preparation
 from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
@@ -32,21 +32,15 @@ class DeviceArcs:
     # indptr, indices: arrays of the graph
     indptr: Any
     indices: Any
-    # arcs, third_first, third, level_first, depth, edge, place: int32 arrays; as `customize.cuh`
-    # describes them; the third sides are None if memory is short
-    arcs: Any
-    third_first: Any
-    third: Any
-    level_first: Any
-    depth: Any
-    edge: Any
-    place: Any
+    # int32 arrays that `customize.cuh` describes, as arguments of its kernels: `edges` of
+    # weigh_edges, `levels` of the others; the third sides are None if memory is short
+    edges: dict[str, Any]
+    levels: dict[str, Any]
     sizes: NDArray[np.int64]  # sizes of the levels, on the host
     # by shape: cells whose streams hold the weights of some metric, their arcs, and the positions
     # of these arcs' weights
     cells: dict[Any, tuple[DeviceCells, Any, Any]] = field(default_factory=dict)
-    # further data of sweeps that does not depend on weights
-    layouts: dict[Any, Any] = field(default_factory=dict)
+    layouts: dict[Any, Any] = field(default_factory=dict)  # shared by graphs with these arcs
     # one entry: number of values per arc in the last metric, 2 if directions differed
     sides_before: list[int] = field(default_factory=lambda: [1])
 
@@ -64,6 +58,7 @@ def device_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
 def share_arcs(prepared: Prepared, structure: DeviceArcs) -> None:
     """Share the device data of a prepared graph with another one of the same structure."""
     _ARCS.put(prepared, structure, runtime.device().ordinal)
+    LAYOUTS.share(prepared, structure.layouts)
 
 
 def customize_kernel(name: str, values: np.dtype[Any], weight: np.dtype[Any], sides: int) -> Any:
@@ -91,10 +86,7 @@ def threads() -> int:
 def _upload_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
     tree, arcs = preparation.tree, preparation.arcs
     n, n_arcs = tree.n_vertices, arcs.n_arcs
-    runtime.require_memory(
-        n_arcs * 20 + len(arcs.edge) * 8 + (n + graph.n_edges) * 8,
-        ADVICE,
-    )
+    runtime.require_memory(n_arcs * 20 + len(arcs.edge) * 8 + (n + graph.n_edges) * 8, ADVICE)
     counts = np.diff(arcs.first)
     tails = np.repeat(np.arange(n, dtype=np.int64), counts)
     heads = np.empty(n_arcs, dtype=np.int64)
@@ -105,50 +97,38 @@ def _upload_arcs(graph: Graph, preparation: Preparation) -> DeviceArcs:
     records[:, 2], records[:, 3] = arcs.first[heads], counts[heads]
     several = np.flatnonzero(records[:, 0] < records[:, 1])
     several = several[np.argsort(level[several], kind="stable")]
-    there_arcs, there_depth = (
-        runtime.upload(records[several]),
-        runtime.upload(plain(arcs.head_depth)),
-    )
-    thirds = _third_sides(records[several], there_arcs, there_depth)
+    levels = {"arcs": runtime.upload(records[several]), "depth": runtime.upload(arcs.head_depth)}
+    levels |= _third_sides(records[several], **levels)
     sizes = np.bincount(level[several], minlength=1)
     level_first = np.zeros(len(sizes) + 1, dtype=np.int32)
     np.cumsum(sizes, out=level_first[1:])
+    levels["level_first"] = runtime.upload(level_first)
     height = max(tree.height, 1)
     entry_tails = np.repeat(np.arange(n, dtype=np.int64), np.diff(arcs.edge_first))
     wanted = entry_tails * height + (arcs.edge_place >> 1)
     at = np.searchsorted(tails * height + arcs.head_depth, wanted)
     place = (2 * at + (arcs.edge_place & 1)).astype(np.int32)
+    edges = {"edge": runtime.upload(arcs.edge), "place": runtime.upload(place)}
     there = graph.device_arrays or (graph.indptr, graph.indices)
-    return DeviceArcs(
-        preparation,
-        runtime.upload(plain(there[0])),
-        runtime.upload(plain(there[1])),
-        there_arcs,
-        *thirds,
-        runtime.upload(level_first),
-        there_depth,
-        runtime.upload(plain(arcs.edge)),
-        runtime.upload(place),
-        sizes,
-    )
+    indptr, indices = runtime.upload(there[0]), runtime.upload(there[1])
+    return DeviceArcs(preparation, indptr, indices, edges, levels, sizes)
 
 
-def _third_sides(records: NDArray[np.int32], arcs: Any, depth: Any) -> tuple[Any, Any]:
+def _third_sides(records: NDArray[np.int32], arcs: Any, depth: Any) -> dict[str, Any]:
     """Return the start of each arc's triangles and their third sides, if memory permits."""
     counts = (records[:, 1] - records[:, 0]).astype(np.int64)
     triangles = int(counts.sum())
     free, _ = runtime.memory()
     if not triangles or triangles > 2**31 - 1 or 4 * _ROOM * triangles > free:
-        return None, None
+        return {"third_first": None, "third": None}
     first = np.zeros(len(counts), dtype=np.int32)
     np.cumsum(counts[:-1], out=first[1:])
-    there = runtime.upload(first)
     third = runtime.cupy().empty(triangles, dtype=np.int32)
+    found = {"third_first": runtime.upload(first), "third": third}
     kernel = customize_kernel("list_third_sides", np.dtype(np.uint32), np.dtype(np.int32), 1)
     blocks = runtime.device().multiprocessors * 8
-    arguments = {"arcs": arcs, "third_first": there, "count": np.int32(len(counts))}
-    kernel(blocks, 256, {**arguments, "depth": depth, "third": third})
-    return there, third
+    kernel(blocks, 256, {**found, "arcs": arcs, "count": np.int32(len(counts)), "depth": depth})
+    return found
 
 
 def _heights(parent: NDArray[np.int32], depth: NDArray[np.int32]) -> NDArray[np.int64]:

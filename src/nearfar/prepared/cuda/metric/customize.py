@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from nearfar.cuda.device_graph import far_value
 from nearfar.graph.graph import Graph
-from nearfar.prepared.cuda.device import plain
 from nearfar.prepared.cuda.metric.arcs import ADVICE, CLUSTER, DeviceArcs, customize_kernel, threads
 from nearfar.prepared.cuda.metric.metric import DeviceMetric
 from nearfar.prepared.metric.arc_weights import detours_are_longer, value_dtype
@@ -72,7 +71,7 @@ def customized_on_device(
 def _weights_there(graph: Graph) -> Any:
     if graph.device_arrays and graph.device_arrays[2] is not None:
         return graph.device_arrays[2]
-    return runtime.upload(plain(graph.effective_weights))
+    return runtime.upload(graph.effective_weights)
 
 
 class _Calls:
@@ -93,11 +92,10 @@ class _Calls:
     def weigh(self, of_edges: Any, m: int, weights: Any) -> None:
         """Assign the edges' weights, in both directions."""
         s = self.structure
-        entries = len(s.edge)
+        entries = len(s.edges["edge"])
         if entries:
             arguments = {
-                "edge": s.edge,
-                "place": s.place,
+                **s.edges,
                 "entries": np.int64(entries),
                 "of_edges": of_edges,
                 "m": np.int64(m),
@@ -110,7 +108,7 @@ class _Calls:
     def levels(self, name: str, sides: int, **arrays: Any) -> None:
         """Process all levels: near the root by a cluster of blocks, else by all blocks."""
         s = self.structure
-        if not len(s.arcs):
+        if not len(s.levels["arcs"]):
             return
         crowded, rest = _cuts(s.sizes, self.metrics)
         parts = [(name, 0, rest), (f"{name}_near_root", rest, len(s.sizes))]
@@ -120,14 +118,10 @@ class _Calls:
         for number, (kernel, level, end) in enumerate(parts):
             arguments = {
                 **arrays,
-                "arcs": s.arcs,
-                "third_first": s.third_first,
-                "third": s.third,
-                "level_first": s.level_first,
+                **s.levels,
                 "level": np.int32(level),
                 "end": np.int32(end),
                 "crowded": np.int32(crowded),
-                "depth": s.depth,
                 "n_arcs": np.int64(s.n_arcs),
                 "metrics": np.int32(self.metrics),
                 "arrivals": arrivals[number:],

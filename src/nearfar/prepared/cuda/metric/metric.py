@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from nearfar.prepared.cuda.metric.arcs import DeviceArcs
 from nearfar.prepared.metric.arc_weights import Metric, QueryArcs
 from nearfar.system.devices import runtime
 
-T = TypeVar("T")
 _NEEDED = 4  # kNeeded of customize.hpp
 
 
@@ -106,11 +105,3 @@ class DeviceMetric:
         if len(places):
             stream.view(self.dtype)[places] = self._side(self.sides - 1)[used]
         return replace(base, stream=stream)
-
-    def layout(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the data that is independent of the arcs' weights, built on first use."""
-        kept = self.structure.layouts
-        if key not in kept:
-            kept[key] = make()
-        found: T = kept[key]
-        return found

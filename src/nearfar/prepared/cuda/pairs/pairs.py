@@ -12,7 +12,7 @@ from nearfar.errors import OptionError, OutOfMemoryError, VariantUnavailable, Ve
 from nearfar.graph.slots import Slot
 from nearfar.prepared.cpu.labels import label_bytes, label_offsets
 from nearfar.prepared.cpu.pairs import pair_distances, pair_indices, widened
-from nearfar.prepared.cuda.device import DeviceTree, device_tree, nodes, plain
+from nearfar.prepared.cuda.device import DeviceTree, device_tree, nodes
 from nearfar.prepared.cuda.shapes import shared_room
 from nearfar.prepared.metric.arc_weights import QueryArcs
 from nearfar.system.devices import runtime, several
@@ -47,10 +47,18 @@ class Walks:
         sides = dict(zip(names, (*self.up, *self.down), strict=True))
         return {**sides, "spine": self.spine, "label": self.tree.label}
 
-    def launch_shape(self, spaces: int, beside: int = 0, most: int = 8) -> tuple[int, int]:
-        """Return the warps per block, at most ``most``, and their shared memory.
+    def launch(
+        self,
+        kernel: runtime.Kernel,
+        count: int,
+        arguments: dict[str, Any],
+        spaces: int = 2,
+        beside: int = 0,
+        most: int = 8,
+    ) -> None:
+        """Launch a warp per item, each with search spaces and further bytes per level of the tree.
 
-        A warp has search spaces, and ``beside`` further bytes per level of the tree.
+        A block has at most ``most`` warps.
         """
         each = max(self.tree.height, 1) * (spaces * self.up[2].dtype.itemsize + beside)
         warps = min(most, shared_room() // each)
@@ -59,7 +67,9 @@ class Walks:
                 f"the elimination tree is {self.tree.height} high, and a walk's distances do not "
                 f"fit the shared memory of this device: use {keyword('device', 'cpu')}"
             )
-        return warps, warps * each
+        if count:
+            blocks = min(kernel.resident_blocks(32 * warps, warps * each), -(-count // warps))
+            kernel(blocks, 32 * warps, arguments, shared=warps * each)
 
 
 class DeviceLabels:
@@ -145,18 +155,14 @@ def device_labels(prepared: Prepared, memory: int | None = None) -> DeviceLabels
     cp = runtime.cupy()
     n = prepared.n_vertices
     count = int(label_offsets(prepared.preparation.tree)[-1])
-    warps, shared = walks.launch_shape(1)
     kernel = walks.program.kernel("label_rows")
-    kernel.allow_shared(shared)
     rows = []
     for side in (walks.up, walks.down)[: prepared.metric.sides]:
         rows.append(cp.empty(count, dtype=side[2].dtype))
-        blocks = min(kernel.resident_blocks(32 * warps, shared), -(-n // warps))
         arguments = dict(zip(("node", "head_depth", "weight"), side, strict=True))
         arguments |= {"spine": walks.spine, "n": np.int32(n), "rows": rows[-1]}
         arguments |= {"height": np.int32(walks.tree.height)}
-        if n:
-            kernel(blocks, 32 * warps, arguments, shared=shared)
+        walks.launch(kernel, n, arguments, spaces=1)
     return DeviceLabels(prepared, walks, rows[0], rows[-1])
 
 
@@ -219,13 +225,7 @@ def _checked_device_pairs(prepared: Prepared, pairs: Any) -> tuple[Any, Any]:
 
 def _walk(prepared: Prepared, starts: Any, ends: Any) -> Any:
     walks = device_walks(prepared)
-    warps, shared = walks.launch_shape(2)
-    kernel = walks.program.kernel("pairs_walk")
-    kernel.allow_shared(shared)
     found = runtime.cupy().empty(len(starts), dtype=prepared.answer_dtype)
-    if len(starts) == 0:
-        return found
-    blocks = min(kernel.resident_blocks(32 * warps, shared), -(-len(starts) // warps))
     arguments = {
         **walks.arguments,
         "sources": starts,
@@ -235,7 +235,7 @@ def _walk(prepared: Prepared, starts: Any, ends: Any) -> Any:
         "found": found,
         "step": walks.tree.step,
     }
-    kernel(blocks, 32 * warps, arguments, shared=shared)
+    walks.launch(walks.program.kernel("pairs_walk"), len(starts), arguments)
     return found
 
 
@@ -274,9 +274,7 @@ def _side(prepared: Prepared, arcs: QueryArcs) -> tuple[Any, Any, Any]:
     node = nodes(prepared.preparation.tree, arcs)
     needed = node.nbytes + arcs.head_depth.nbytes + arcs.weight.nbytes
     runtime.require_memory(needed)
-    parts = (node, plain(arcs.head_depth), plain(arcs.weight))
-    node_, depths, weights = (runtime.upload(part) for part in parts)
-    return node_, depths, weights
+    return runtime.upload(node), runtime.upload(arcs.head_depth), runtime.upload(arcs.weight)
 
 
 def _open_walks(prepared: Prepared) -> Walks:

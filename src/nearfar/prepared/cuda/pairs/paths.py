@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from nearfar import _cpu
 from nearfar.errors import VariantUnavailable, keyword
 from nearfar.graph.slots import Slot
-from nearfar.prepared.cuda.device import plain
 from nearfar.prepared.cuda.pairs.pairs import Walks, device_walks, walks_over
 from nearfar.system.devices import runtime
 
@@ -28,11 +27,9 @@ class _Opened:
     """Data for unpacking shortcuts in addition to walks; arrays of ``paths.cuh``."""
 
     walks: Walks
-    # first, head_depth: int32 arrays of all arcs
-    first: Any
-    head_depth: Any
+    # `first` and `head_depth` of all arcs, and `length`, shape (n_arcs * sides,): int32 arrays
+    arcs: dict[str, Any]
     origin: Any  # int32 array, shape (n_arcs * sides, 2)
-    length: Any  # int32 array, shape (n_arcs * sides,)
     program: Any
 
 
@@ -42,14 +39,13 @@ def device_paths(
     """Return the edges of a shortest path for each pair."""
     cp = runtime.cupy()
     opened = _OPENED.of(prepared, lambda: _open(prepared), runtime.device().ordinal)
-    walks, height = opened.walks, max(opened.walks.tree.height, 1)
-    warps, shared = walks.launch_shape(2, beside=4, most=4)
+    height = max(opened.walks.tree.height, 1)
     there, to = cp.asarray(starts), cp.asarray(ends)
     room = int(runtime.memory()[0] // (_SHARE * 16 * height))
     at_once = max(1, min(room, len(there), 2**31 // (2 * height)))
     runtime.require_memory(at_once * 16 * height, _ADVICE)
     parts = [
-        _some(opened, there[low : low + at_once], to[low : low + at_once], warps, shared)
+        _some(opened, there[low : low + at_once], to[low : low + at_once])
         for low in range(0, len(there), at_once)
     ]
     offsets = cp.zeros(len(there) + 1, dtype=np.int64)
@@ -60,43 +56,27 @@ def device_paths(
     return offsets, edges, reached.astype(bool)
 
 
-def _some(opened: _Opened, starts: Any, ends: Any, warps: int, shared: int) -> tuple[Any, Any, Any]:
+def _some(opened: _Opened, starts: Any, ends: Any) -> tuple[Any, Any, Any]:
     """Return the edges of each pair's path, their numbers, and whether there is a path."""
     cp, walks = runtime.cupy(), opened.walks
     count, height = len(starts), max(walks.tree.height, 1)
     steps = cp.empty((count, 2 * height), dtype=np.int32)
     before = cp.empty_like(steps)
-    bounds = cp.empty((count, 2), dtype=np.int32)
     reached = cp.empty(count, dtype=np.uint8)
     counts = cp.empty(count, dtype=np.int64)
-    kernel = opened.program.kernel("trace_paths")
-    kernel.allow_shared(shared)
-    arguments = {
-        **walks.arguments,
-        "sources": starts,
-        "targets": ends,
-        "count": np.int32(count),
-        "height": np.int32(height),
-        "first": opened.first,
-        "head_depth": opened.head_depth,
-        "length": opened.length,
-        "steps": steps,
-        "before": before,
-        "bounds": bounds,
-        "reached": reached,
-        "n_edges": counts,
-    }
-    blocks = min(kernel.resident_blocks(32 * warps, shared), -(-count // warps))
-    kernel(blocks, 32 * warps, arguments, shared=shared)
+    both = {"count": np.int32(count), "height": np.int32(height), "steps": steps, "before": before}
+    both |= {"bounds": cp.empty((count, 2), dtype=np.int32)}
+    arguments = {**walks.arguments, **opened.arcs, **both, "sources": starts, "targets": ends}
+    arguments |= {"reached": reached, "n_edges": counts}
+    walks.launch(opened.program.kernel("trace_paths"), count, arguments, beside=4, most=4)
     offsets = cp.zeros(count + 1, dtype=np.int64)
     cp.cumsum(counts, out=offsets[1:])
     total = int(offsets[-1])
     runtime.require_memory(4 * total, _ADVICE)
     edges = cp.empty(total, dtype=np.int32)
     if total:
-        names = ("count", "height", "steps", "before", "bounds", "length")
-        opening = {name: arguments[name] for name in names}
-        opening |= {"offsets": offsets, "origin": opened.origin, "edges": edges}
+        opening = {**both, "length": opened.arcs["length"], "offsets": offsets}
+        opening |= {"origin": opened.origin, "edges": edges}
         opened.program.kernel("open_paths")(-(-total // 256), 256, opening)
     return counts, edges, reached
 
@@ -113,12 +93,9 @@ def _open(prepared: Prepared) -> _Opened:
     origins = prepared._origins
     length = np.empty(len(origins) // 2, dtype=np.int32)
     _cpu.prepared_path_lengths(origins, metric.sides, length)
-    first = arcs.first.astype(np.int32)
-    needed = first.nbytes + arcs.head_depth.nbytes + origins.nbytes + length.nbytes
-    runtime.require_memory(needed)
+    parts = {"first": arcs.first.astype(np.int32), "head_depth": arcs.head_depth, "length": length}
+    runtime.require_memory(origins.nbytes + sum(part.nbytes for part in parts.values()))
     macros = {**walks.tree.macros, "PRUNES": int(prepared.n_negative == 0), "SIDES": metric.sides}
-    first_, depths, origins_, length_ = (
-        runtime.upload(plain(part)) for part in (first, arcs.head_depth, origins, length)
-    )
     program = runtime.program("prepared/cuda/pairs/paths.cuh", macros)
-    return _Opened(walks, first_, depths, origins_, length_, program)
+    there = {name: runtime.upload(part) for name, part in parts.items()}
+    return _Opened(walks, there, runtime.upload(origins), program)

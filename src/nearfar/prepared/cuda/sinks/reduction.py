@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 from nearfar.cuda.device_graph import far_value
 from nearfar.errors import keyword
 from nearfar.graph.saturation import FARTHEST, may_saturate
+from nearfar.graph.slots import Slot
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.table import Table
 from nearfar.prepared.cuda.device import device_tree
 from nearfar.prepared.cuda.query import Query
 from nearfar.prepared.cuda.shapes import padded, shared_room
 from nearfar.prepared.prepared import Prepared
-from nearfar.registry import FIGURES, Partial, RowReduction
+from nearfar.registry import FIGURES, Answer, Partial, RowReduction
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.arrays import as_dtype
 
+_READY: Slot[DeviceReduction] = Slot("reduction that was used last on the device")
 _ADDED = ("sum", "mean", "summary")
 _LEVELS = 6  # kLevels of halves.cuh
 _MOST_ROWS = 65_535  # maximum of a grid's y dimension
@@ -44,15 +46,6 @@ _PLACED = {
     "summary": ("counts", "totals", "most"),
     "harmonic": ("totals",),
 }
-
-
-def has_room(reduction: RowReduction, prepared: Prepared) -> bool:
-    """Return whether the data of a row fits a kernel's registers and shared memory."""
-    if reduction.kind == "nearest":
-        return reduction.k <= _KEPT
-    if reduction.kind == "histogram":
-        return _shared_bytes(reduction, prepared) <= shared_room()
-    return True
 
 
 def _shared_bytes(reduction: RowReduction, prepared: Prepared) -> int:
@@ -333,7 +326,9 @@ class DeviceReduction:
                 yield
                 found, fields = self._made_room(count)
             if fields or self.checks:
-                self._put(order[low : low + self.pitch], len(part))
+                places = order[low : low + self.pitch]
+                self._place.set(back=self.query.back, order=places, count=np.int32(len(part)))
+                self._place()
             parts.append(self._kept(len(part)))
         bins, vertices, distances = (
             None if column[0] is None else _in_places(column, order)
@@ -371,11 +366,6 @@ class DeviceReduction:
         none = dict.fromkeys(("counts", "totals", "means", "most"))
         self._place.set(status=found[:_STATUS].view(np.uint64), **{**none, **placed})
         return found, fields
-
-    def _put(self, order: Any, count: int) -> None:
-        """Copy the figures of one sweep to their places."""
-        self._place.set(back=self.query.back, order=order, count=np.int32(count))
-        self._place()
 
     def _kept(self, count: int) -> tuple[Any, Any, Any]:
         """Return copies of the bins, vertices and distances of one sweep."""
@@ -418,3 +408,70 @@ def _bound(prepared: Prepared, limit: Any) -> Any:
     if dtype.kind == "f":
         return dtype.type(np.finfo(dtype).max if limit is None else limit)
     return dtype.type(int(far_value(dtype)) - 1 if limit is None else math.floor(limit))
+
+
+def reduces(prepared: Prepared, reduction: RowReduction, width: int) -> bool:
+    """Return whether a reduction does not need whole rows.
+
+    Floats with the sums of a search need them: these are restored in whole rows. So do floats in
+    fixed point that may be too large for their dtype.
+    """
+    if prepared.n_negative or not width or prepared.adds_floats:
+        return False
+    # steps do not show that a float overflows
+    if prepared.fixed is not None and may_saturate(prepared):
+        return False
+    # The data of a row must fit a kernel's registers or shared memory.
+    if reduction.kind == "nearest":
+        return reduction.k <= _KEPT
+    return reduction.kind != "histogram" or _shared_bytes(reduction, prepared) <= shared_room()
+
+
+def reduced(
+    prepared: Prepared,
+    reduction: RowReduction,
+    columns: NDArray[np.int64] | None,
+    limit: Any,
+    most: int,
+    each: Callable[[int], int],
+    table: bool,
+    sources: NDArray[np.int64],
+    devices: Sequence[int],
+) -> Answer:
+    """Reduce the rows of some sources on devices that share them.
+
+    Planning the launches takes the host as long as some hundred sources take the device, so the
+    last plan is cached if it holds little memory. A call removes it from the cache while it runs,
+    since a plan's arrays serve one call at a time.
+    """
+
+    def steps(
+        part: NDArray[np.int64],
+    ) -> Generator[None, None, tuple[Partial, dict[str, Any]] | None]:
+        here = runtime.device().ordinal
+        wanted = -(-len(part) // -(-len(part) // most))  # sources per sweep, equal sizes
+        form = (reduction, limit, padded(wanted))
+        made = _READY.take(prepared, here) if columns is None else None
+        if made is None or made.form != form or not made.query.restore():
+            made = DeviceReduction(prepared, reduction, columns, limit, each(wanted), table)
+            made.form = form
+        found = yield from made.steps(part)
+        if made.on_the_way:  # small once its distances are released
+            made.query.release()
+            _READY.put(prepared, made, here)
+        return found
+
+    share = -(-len(sources) // len(devices))
+    parts = [sources[low : low + share] for low in range(0, len(sources), share)]
+    shares, failed = several.in_turns(parts, devices, steps)
+    found = [one for one in shares if one is not None]
+    if len(found) < len(parts):
+        return Answer(None)
+    stats: dict[str, Any] = {"sweeps": sum(counted["sweeps"] for _, counted in found)}
+    if len(devices) > 1:
+        stats["devices"] = list(devices)
+    else:
+        stats["device_seconds"] = sum(counted["device_seconds"] for _, counted in found)
+    if failed:
+        stats["failed_devices"] = {at: str(error) for at, error in failed.items()}
+    return Answer(None, stats, partials=[partial for partial, _ in found])

@@ -1,21 +1,70 @@
-"""Rows and tables of a prepared graph on one CUDA device, copied to their destination."""
+"""Rows and tables of a prepared graph on one CUDA device, copied to their destination.
+
+Rows of floats with the sums of a search are restored on the device; see left_to_right.cuh.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from nearfar.cuda.device_graph import device_graph
 from nearfar.prepared.cpu.exact import polish
 from nearfar.prepared.cuda.bottoms.cells import Sweep
 from nearfar.prepared.cuda.bottoms.leaves import row_sweep
 from nearfar.prepared.cuda.bottoms.table import Table
 from nearfar.prepared.cuda.query import Query
-from nearfar.prepared.cuda.sinks.exact import Restoration
 from nearfar.prepared.prepared import Prepared
 from nearfar.system.devices import landing, runtime
 from nearfar.system.devices.several import copy_to
+
+_THREADS = 256
+_SHARE = 4  # scratch takes at most one over this of the free memory
+
+
+class Restoration:
+    """Pass that replaces sums over shortcuts by those of a search, in place.
+
+    One block per row. O(n + m) per row if few paths are equally long up to rounding, in as many
+    rounds as a shortest path has edges.
+    """
+
+    def __init__(self, prepared: Prepared, most: int) -> None:
+        self.graph = device_graph(prepared)
+        dtype, n = prepared.weight_dtype, prepared.n_vertices
+        macros = {**self.graph.macros, "THREADS": _THREADS}
+        self.kernel = runtime.program("prepared/cuda/sinks/left_to_right.cuh", macros).kernel(
+            "restore_sums"
+        )
+        each = n * (dtype.itemsize + 8)  # scratch of a block
+        free, _ = runtime.memory()
+        wanted = min(most, self.kernel.resident_blocks(_THREADS))
+        self.blocks = max(1, min(wanted, free // (_SHARE * each)))
+        runtime.require_memory(self.blocks * each)
+        cp = runtime.cupy()
+        self.spaces = cp.empty((self.blocks, n), dtype=dtype)
+        self.queues = cp.empty((self.blocks, 2, n), dtype=np.int32)
+        # Rounding errors are nearly always smaller; if one is larger, the slack is widened.
+        self.slack = dtype.type(np.finfo(dtype).eps * (2**8 if dtype.itemsize == 4 else 2**16))
+
+    def __call__(self, sources: Any, rows: Any) -> None:
+        """Restore the sums of some rows in place."""
+        count, n = rows.shape
+        arguments = {
+            "n": np.int32(n),
+            "offsets": self.graph.offsets,
+            "edges": self.graph.edges,
+            "sources": runtime.upload(sources),
+            "rows": rows,
+            "count": np.int32(count),
+            "spaces": self.spaces,
+            "queues": self.queues,
+            "slack": self.slack,
+        }
+        self.kernel(min(self.blocks, count), _THREADS, arguments)
 
 
 @dataclass(frozen=True, slots=True)
