@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,7 @@ class WorkerOptions:
         means buckets from 512 vertices on.
     """
 
-    queue: Literal[heap, buckets] | None = None
+    queue: Literal["heap", "buckets"] | None = None
 
     def __post_init__(self) -> None:
         if self.queue not in (None, "heap", "buckets"):
