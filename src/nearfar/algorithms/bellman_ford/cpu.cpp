@@ -33,8 +33,7 @@ NEARFAR_BIND(m) {
           using Index = typename std::decay_t<decltype(csr)>::Index;
           nb::gil_scoped_release release;
           Interrupt interrupt;
-          cycle = reached_cycle(csr, static_cast<Index>(source),
-                                [&](uint64_t work) { interrupt.poll(work); });
+          cycle = reached_cycle(csr, static_cast<Index>(source), interrupt);
         });
         return cycle;
       },
