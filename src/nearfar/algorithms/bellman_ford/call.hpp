@@ -34,20 +34,21 @@ inline Fields report(Outcome&& outcome) {
 }
 
 // Whether sums of a run that ended without a cycle left the range or hid a cycle.
-template <class Graph, class Poll>
+template <class Graph>
 __attribute__((noinline)) void prove(const Graph& graph, Index source,
                                      const typename Graph::Weight* distance,
                                      const std::vector<Arrival>& arrival, bool wanted,
-                                     Outcome& outcome, const Poll& poll) {
+                                     Outcome& outcome, Interrupt& interrupt) {
   using Weight = typename Graph::Weight;
   if constexpr (std::is_floating_point_v<Weight>) {
     const auto lowest = std::numeric_limits<Weight>::lowest();
     outcome.saturated =
         !std::all_of(distance, distance + graph.n, [=](Weight d) { return d >= lowest; });
-    if (wanted && !outcome.saturated) Proof(graph, distance, arrival, poll).run(outcome);
+    if (wanted && !outcome.saturated) Proof(graph, distance, arrival, interrupt).run(outcome);
   }
   // A 32-bit run is repeated in 64 bits, where the weights themselves decide.
-  if (sizeof(Weight) == 8 && outcome.saturated) outcome.cycle = reached_cycle(graph, source, poll);
+  if (sizeof(Weight) == 8 && outcome.saturated)
+    outcome.cycle = reached_cycle(graph, source, interrupt);
 }
 
 // Runs `form` on the typed graph and distances without the GIL, and proves the result if requested.
@@ -65,7 +66,7 @@ Fields run(GraphView& view, int64_t source, const Array& distances, bool proof, 
     std::vector<Arrival> arrival(csr.n);
     form(csr, static_cast<Index>(source), out, arrival, outcome, poll);
     if (outcome.cycle.empty() && !outcome.undecided)
-      prove(csr, static_cast<Index>(source), out, arrival, proof, outcome, poll);
+      prove(csr, static_cast<Index>(source), out, arrival, proof, outcome, interrupt);
   });
   return report(std::move(outcome));
 }

@@ -32,8 +32,7 @@ NEARFAR_BIND(m) {
         view.visit([&](const auto& csr) {
           nb::gil_scoped_release release;
           Interrupt interrupt;
-          cycle = reached_cycle(csr, static_cast<Index>(source),
-                                [&](uint64_t work) { interrupt.poll(work); });
+          cycle = reached_cycle(csr, static_cast<Index>(source), interrupt);
         });
         return cycle;
       },

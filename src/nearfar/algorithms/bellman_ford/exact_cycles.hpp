@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "algorithms/bellman_ford/bellman_ford.hpp"
+#include "cpu/threads/interrupt.hpp"
 
 namespace nearfar::bellman_ford {
 
@@ -35,15 +36,15 @@ std::vector<int64_t> exact_cycle(int64_t n, std::vector<ExactEdge> edges, const 
 
 // Returns a negative cycle that the source reaches (any, if the source is below 0), from the
 // weights only: for runs whose sums left the range of the dtype.
-template <class Graph, class Polled>
-std::vector<int64_t> reached_cycle(const Graph& graph, Index source, const Polled& poll) {
+template <class Graph>
+std::vector<int64_t> reached_cycle(const Graph& graph, Index source, Interrupt& interrupt) {
   std::vector<char> seen(graph.n, source < 0);
   std::vector<Index> open;
   if (source >= 0) seen[source] = 1, open.push_back(source);
   while (!open.empty()) {
     const Index v = open.back();
     open.pop_back();
-    poll(static_cast<uint64_t>(graph.indptr[v + 1] - graph.indptr[v]) + 1);
+    interrupt.poll(static_cast<uint64_t>(graph.indptr[v + 1] - graph.indptr[v]) + 1);
     for (int64_t i = graph.indptr[v]; i < graph.indptr[v + 1]; ++i) {
       const Index t = graph.indices[i];
       if (!seen[t]) seen[t] = 1, open.push_back(t);
@@ -53,12 +54,12 @@ std::vector<int64_t> reached_cycle(const Graph& graph, Index source, const Polle
   for (Index v = 0; v < graph.n; ++v)
     for (int64_t i = graph.indptr[v]; seen[v] && i < graph.indptr[v + 1]; ++i)
       edges.push_back({v, graph.indices[i], Dyadic(graph.weights[i])});
-  return exact_cycle(graph.n, std::move(edges), poll);
+  return exact_cycle(graph.n, std::move(edges), [&](uint64_t work) { interrupt.poll(work); });
 }
 
 // Proves a run on floats that ended without a cycle and with finite distances, or finds the cycle
 // that rounding hid. Sets `undecided` if the edges of arrival are not a tree.
-template <class Graph, class Polled>
+template <class Graph>
 class Proof {
   using Weight = typename Graph::Weight;
   static constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2;
@@ -71,8 +72,12 @@ class Proof {
 
  public:
   Proof(const Graph& graph, const Weight* distance, const std::vector<Arrival>& arrival,
-        const Polled& poll)
-      : graph_(graph), distance_(distance), arrival_(arrival), poll_(poll), lost_(graph.n, 0.0) {}
+        Interrupt& interrupt)
+      : graph_(graph),
+        distance_(distance),
+        arrival_(arrival),
+        interrupt_(interrupt),
+        lost_(graph.n, 0.0) {}
 
   void run(Outcome& outcome) {
     if (!sum_along_tree()) {
@@ -103,7 +108,8 @@ class Proof {
     for (Index v = 0; v < graph_.n; ++v)
       if (arrival_[v].place >= 0)
         edges.push_back(exact(arrival_[v].vertex, edge_of(graph_, arrival_[v])));
-    return exact_cycle(graph_.n, std::move(edges), poll_);
+    return exact_cycle(graph_.n, std::move(edges),
+                       [this](uint64_t work) { interrupt_.poll(work); });
   }
 
   bool reached(Index v) const { return distance_[v] != unreached<Weight>(); }
@@ -184,7 +190,7 @@ class Proof {
         if (slack < 0) missing -= slack;
         near_.push_back({i, u, slack});
       }
-      poll_(static_cast<uint64_t>(end - begin) / 8 + 1);
+      interrupt_.poll(static_cast<uint64_t>(end - begin) / 8 + 1);
     }
     return missing * (1 + 1e-6);  // this sum is rounded, too
   }
@@ -204,7 +210,7 @@ class Proof {
   const Graph& graph_;
   const Weight* distance_;
   const std::vector<Arrival>& arrival_;
-  const Polled& poll_;
+  Interrupt& interrupt_;
   std::vector<double> lost_;
   std::vector<Near> near_;
   double farthest_ = 0, most_lost_ = 0;

@@ -26,14 +26,14 @@ struct Binder {
   explicit Binder(std::function<void(nb::module_&)> bind) { binders().push_back(std::move(bind)); }
 };
 
-// NEARFAR_BIND(m) { m.def(...); } at namespace scope of a .cpp file.
-#define NEARFAR_CONCAT_(a, b) a##b
-#define NEARFAR_CONCAT(a, b) NEARFAR_CONCAT_(a, b)
-#define NEARFAR_BIND(m)                                                                     \
-  static void NEARFAR_CONCAT(bind_, __LINE__)(::nanobind::module_ & m);                     \
-  static const ::nearfar::Binder NEARFAR_CONCAT(binder_,                                    \
-                                                __LINE__)(NEARFAR_CONCAT(bind_, __LINE__)); \
-  static void NEARFAR_CONCAT(bind_, __LINE__)(::nanobind::module_ & m)
+// NEARFAR_BIND(m) { m.def(...); } at namespace scope of a .cpp file. Several files may be compiled
+// as one, so the names have a number that a line of another file cannot repeat.
+#define NEARFAR_BIND_NAMED(m, number)                            \
+  static void bind_##number(::nanobind::module_& m);             \
+  static const ::nearfar::Binder binder_##number(bind_##number); \
+  static void bind_##number(::nanobind::module_& m)
+#define NEARFAR_BIND_NUMBERED(m, number) NEARFAR_BIND_NAMED(m, number)
+#define NEARFAR_BIND(m) NEARFAR_BIND_NUMBERED(m, __COUNTER__)
 
 // Types that are more precise in the stubs (`_cpu.pyi`) than their bases.
 using Fields = nb::typed<nb::dict, nb::str, nb::any>;  // values by name

@@ -19,7 +19,8 @@ namespace {
 using Words = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Fills rows in one direction; `rows` has offset[n] values.
-void fill(const MetricView& view, bool down, const Longs& offset, const Array& rows, int threads) {
+void fill_rows(const MetricView& view, bool down, const Longs& offset, const Array& rows,
+               int threads) {
   view.visit([&](const auto& metric) {
     using Value = typename std::decay_t<decltype(metric)>::Value;
     if (offset.size() != at(metric.arcs.n) + 1) throw nb::type_error("offset: wrong size");
@@ -253,7 +254,7 @@ void pairs(const MetricView& view, const Longs& offset, const Words& ancestors, 
 namespace nearfar {
 NEARFAR_BIND(m) {
   using nb::arg;
-  m.def("prepared_label_rows", &prepared::fill, arg("metric"), arg("down"), arg("offset"),
+  m.def("prepared_label_rows", &prepared::fill_rows, arg("metric"), arg("down"), arg("offset"),
         arg("rows"), arg("threads"));
   m.def("prepared_ancestry", &prepared::ancestry, arg("arcs"));
   m.def("prepared_label_pairs", &prepared::pairs, arg("metric"), arg("offset"), arg("ancestry"),

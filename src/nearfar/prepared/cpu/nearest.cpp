@@ -71,7 +71,8 @@ class Lists {
 };
 
 template <class Value>
-void fill(const Metric<Value>& metric, const std::vector<int32_t>& places, Lists<Value>& lists) {
+void fill_lists(const Metric<Value>& metric, const std::vector<int32_t>& places,
+                Lists<Value>& lists) {
   const Arcs& arcs = metric.arcs;
   Interrupt interrupt;
   for (std::size_t i = 0; i < places.size(); ++i)
@@ -110,7 +111,7 @@ void nearest(const MetricView& view, const Ids& places, int64_t k, const Array& 
       Out* out = checked<Out>(distances, at(arcs.n * k), "distances");
       nb::gil_scoped_release release;
       Lists<Value> lists(arcs.n, static_cast<int32_t>(k));
-      fill(metric, labels, lists);
+      fill_lists(metric, labels, lists);
       for (int32_t v = 0; v < arcs.n; ++v) {
         const int64_t row = int64_t{arcs.vertex[v]} * k;
         const auto* list = lists.of(v);
