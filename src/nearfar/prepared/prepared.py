@@ -405,9 +405,15 @@ class Prepared(Graph):
         )
         label = self.preparation.tree.label
         low = np.minimum(label[tails_of(self, at)], label[self.indices[at]])
-        began = time.perf_counter()
+        perfect = self.perfect if perfect is None else bool(perfect)
+        began, workers = time.perf_counter(), check_threads(threads)
         fixed = None if self.fixed is None else self.fixed.with_changes(graph, np.unique(at))
-        made = self._renewed(graph, self.preparation, fixed, low, perfect, threads, began)
+        if (fixed is None and graph.weight_dtype.kind == "f") or self.beyond_arcs:
+            # A different step, or none: the weights of all arcs change.
+            made = weighed(graph, self.preparation, perfect, workers)
+            made.n_updated = self.n_vertices
+            return made
+        made = self._renewed(graph, self.preparation, fixed, low, perfect, workers, began)
         _refuse_negative_cycle(made)
         return made
 
@@ -417,20 +423,11 @@ class Prepared(Graph):
         preparation: Preparation,
         fixed: FixedPoint | None,
         low: NDArray[Any],
-        perfect: bool | None,
-        threads: int | None,
+        perfect: bool,
+        workers: int,
         began: float,
     ) -> Prepared:
         """Return a changed graph after renewing the arcs above the lower ends of changed edges."""
-        perfect, workers = (
-            self.perfect if perfect is None else bool(perfect),
-            check_threads(threads),
-        )
-        if (fixed is None and self.weight_dtype.kind == "f") or self.beyond_arcs:
-            # A different step, or none: the weights of all arcs change.
-            made = weighed(graph, preparation, perfect, workers)
-            made.n_updated = self.n_vertices
-            return made
         metric, count = renewed(
             preparation.view,
             self.metric.on_host(),
@@ -471,12 +468,15 @@ class Prepared(Graph):
         O(n + m), and for integers the arcs above the edges; float weights are customized as by
         :meth:`reweight`.
         """
-        closed = edge_positions(self, edges)
+        closed, workers = edge_positions(self, edges), check_threads(threads)
+        perfect = self.perfect if perfect is None else bool(perfect)
         if not len(closed):
             return self
         began = time.perf_counter()
         graph, preparation, low = without_edges(self, closed)
-        return self._renewed(graph, preparation, None, low, perfect, threads, began)
+        if self.weight_dtype.kind == "f" or self.beyond_arcs:
+            return weighed(graph, preparation, perfect, workers)
+        return self._renewed(graph, preparation, None, low, perfect, workers, began)
 
     def scenario(
         self,
@@ -517,8 +517,8 @@ class Prepared(Graph):
         >>> without.base.distance(0, 2), without.changed.distance(0, 2)
         (7, 14)
         """
-        none = not len(np.atleast_1d(closed))
-        shut = edge_positions(self, np.empty(0, np.int64) if none else closed)
+        shut = edge_positions(self, np.asarray(closed, np.int64) if not len(np.atleast_1d(closed))
+                              else closed)  # fmt: skip
         edges, weights = changes_of(self, factor)
         made = self
         if len(edges):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from nearfar.prepared.prepared import Prepared
 
+__all__ = ["exact_pairs", "path_in_row", "polish", "restored_rows"]
+
 
 def restored_rows(
     prepared: Prepared,

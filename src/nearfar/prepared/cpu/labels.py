@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from nearfar.prepared.order.tree import Tree
     from nearfar.prepared.prepared import Prepared, Sums
 
+__all__ = [
+    "TreeLabels",
+    "label_bytes",
+    "label_offsets",
+    "many_pair_distances",
+    "read_labels",
+    "tree_labels",
+]
+
 #: Pairs per vertex from which labels are built. On roads and meshes labels of all vertices cost as
 #: much as 0.03 to 0.12 walks per vertex.
 _REPAID = 0.25

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
     from nearfar.prepared.prepared import Prepared
 
+__all__ = ["PairPaths", "edges_of_path", "pair_distances", "pair_indices", "pair_paths", "widened"]
+
 _NO_EDGES = np.empty(0, dtype=np.int32)
 
 
