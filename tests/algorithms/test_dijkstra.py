@@ -262,6 +262,20 @@ def test_wide_indices() -> None:
         assert np.array_equal(distances, expected), heap
 
 
+def test_too_many_vertices_for_the_cpu_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    untouched = np.zeros(2**31 + 1, dtype=np.int64)  # takes no memory
+    small = hostile()["star"].without_weights()
+    with pytest.raises(ValueError, match="fewer than 2\\^31 vertices"):
+        _cpu.GraphView(untouched, np.empty(0, np.int64), np.empty(0, np.int32))
+    monkeypatch.setattr(type(small), "indptr", property(lambda self: untouched))
+    monkeypatch.setattr(type(small), "indices", property(lambda self: np.empty(0, np.int64)))
+    monkeypatch.setattr(
+        type(small), "effective_weights", property(lambda self: np.empty(0, np.int32))
+    )
+    with pytest.raises(nearfar.GraphError, match="use a GPU"):
+        _ = small.view
+
+
 def test_bad_calls_are_refused_not_run() -> None:
     graph = hostile()["star"]
     good = np.empty(graph.n_vertices, graph.weight_dtype)

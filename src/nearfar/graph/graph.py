@@ -478,7 +478,10 @@ class Graph(Vertices, Exchange):
         """View of these arrays for the C++ module, which packs edges on first use."""
         from nearfar._cpu import GraphView
 
-        return GraphView(self.indptr, self.indices, self.effective_weights)
+        try:
+            return GraphView(self.indptr, self.indices, self.effective_weights)
+        except ValueError as error:  # too large
+            raise GraphError(str(error)) from None
 
     @property
     def has_view(self) -> bool:

@@ -107,7 +107,7 @@ namespace {
 void check_rows(const int64_t* starts, std::size_t n) {
   for (std::size_t v = 0; v < n; ++v)
     if (starts[v + 1] - starts[v] > std::numeric_limits<Index>::max())
-      throw nb::value_error("searches on CPU cores take vertices of fewer than 2^31 edges");
+      throw nb::value_error("a vertex has 2^31 edges or more: merge parallel edges");
 }
 
 // Returns the targets in 32 bits.
@@ -125,7 +125,7 @@ std::unique_ptr<GraphView> make_view(ConstArray indptr, ConstArray indices, Cons
     throw nb::type_error("indptr and indices must have one dtype");
   const std::size_t n = indptr.size() - 1, m = indices.size();
   if (n > std::numeric_limits<Index>::max())
-    throw nb::value_error("searches on CPU cores take graphs of fewer than 2^31 vertices");
+    throw nb::value_error("CPU searches take fewer than 2^31 vertices: use a GPU");
   return with_index_type(indptr.dtype(), [&](auto index) {
     using Given = decltype(index);
     HugeBlock targets;

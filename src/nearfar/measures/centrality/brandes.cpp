@@ -366,7 +366,7 @@ Fields betweenness(GraphView& view, bool weighted, const Ids& sources, std::opti
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
     if (csr.m > std::numeric_limits<Index>::max())
-      throw nb::value_error("betweenness takes graphs of fewer than 2^31 edges");
+      throw nb::value_error("betweenness takes fewer than 2^31 edges: take a part of the graph");
     const auto n = static_cast<std::size_t>(csr.n), m = static_cast<std::size_t>(csr.m);
     double* const on_vertices = checked<double>(vertices, n, "vertices");
     double* const on_edges = edges ? checked<double>(*edges, m, "edges") : nullptr;
