@@ -164,8 +164,7 @@ void find_roots(const int32_t* before, const double* d, std::size_t n, int32_t* 
 }
 
 // Weights of None are 1. `direction` is "along" the edges, "against" them or "both". If `joined`,
-// there is one row, from the nearest of the
-// sources. Returns false if the matrix must be validated.
+// there is one row, from the nearest of the sources. Returns false if the matrix must be validated.
 bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray> weights,
                 const std::string& direction, Sources sources, bool joined,
                 std::optional<double> limit, Array distances, std::optional<Array> predecessors,
