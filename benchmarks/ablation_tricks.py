@@ -294,8 +294,8 @@ MEASURE_TRICKS = (
         "one edge at a time",
         (
             (
-                "if constexpr (sizeof(Index) == 4) {\n    for (std::size_t e = 0; e < n; e += 64",
-                "if constexpr (sizeof(Index) == 0) {\n    for (std::size_t e = 0; e < n; e += 64",
+                "#if defined(__AVX512VL__) && defined(__AVX512DQ__)\n  for (std::size_t e",
+                "#if 0\n  for (std::size_t e",
             ),
         ),
     ),

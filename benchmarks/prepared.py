@@ -233,8 +233,12 @@ class Contest:
 
 
 def array_bytes(holder: Any) -> int:
-    """Return the bytes of the arrays of a dataclass."""
-    held = (getattr(holder, field.name) for field in dataclasses.fields(holder))
+    """Return the bytes of the arrays of a dataclass or a named tuple."""
+    held = (
+        holder
+        if isinstance(holder, tuple)
+        else (getattr(holder, field.name) for field in dataclasses.fields(holder))
+    )
     return sum(array.nbytes for array in held if isinstance(array, np.ndarray))
 
 
