@@ -1,6 +1,6 @@
 # Everything that needs set-up does it: `make demo` and `make test` work in a fresh clone.
 #
-#   make demo        install and run the example on a real street network (three to four minutes on two cores)
+#   make demo        install and run the example on a real street network (two to three minutes on two cores)
 #   make test        install for development and run the test suite; build/durations.tsv says what
 #                    each file and test cost
 #   make test-slow   the tests that need minutes or gigabytes
