@@ -46,11 +46,11 @@ def _hubs(rng: np.random.Generator) -> Graph:
 
 
 def _shared_rows(rng: np.random.Generator) -> Graph:
-    """Return two hubs whose rows are long enough to be shared, and a ring around their leaves."""
-    n = 40_000
-    leaves = np.arange(2, n)
-    s = np.concatenate([leaves % 2, leaves, [0]])
-    t = np.concatenate([leaves, np.roll(leaves, -1), [1]])
+    """Return five hubs whose rows are long enough to be shared, and a ring around their leaves."""
+    n, hubs = 40_000, np.arange(5)
+    leaves = np.arange(5, n)
+    s = np.concatenate([leaves % 5, leaves, hubs])
+    t = np.concatenate([leaves, np.roll(leaves, -1), np.roll(hubs, 1)])
     weights = rng.integers(0, 1000, len(s))
     return Graph.from_edges(s, t, weights, n_vertices=n, directed=False)
 

@@ -31,8 +31,9 @@
 // if stores overwrote each other forever.
 //
 // Long rows. A row of very many edges is postponed, and its worker and those looking for entries
-// take pieces of it. Its worker holds it until the last piece is taken; a worker that takes a piece
-// is counted and has lowered its level, as with entries from a shelf.
+// take pieces of it, one row at a time: the nearest of a worker's first, and the rest of a row is
+// dropped once its vertex is nearer. Its worker holds it until the last piece is taken; a worker
+// that takes a piece is counted and has lowered its level, as with entries from a shelf.
 //
 // Single worker. While no helper runs and the leader's shelf is empty, no other worker can raise a
 // distance: the leader keeps no log and uses the bucket width of one core. If other programs keep
@@ -292,7 +293,12 @@ class Team {
   // Relaxes a piece of a long row whose vertex is at a distance in [low, limit).
   bool take_piece(One& me, Weight low, Weight limit) {
     typename LongRow<C>::Piece piece;
-    const bool got = long_row.take(piece, [&](Weight d) {
+    const bool got = long_row.take(piece, [&](auto& row) {
+      const Weight d = row.distance;
+      if (me.own->work.stale(row)) {
+        row.begin = row.end;
+        return false;
+      }
       if (d < low || !(d < limit)) return false;
       if (ordered_bits(d) < me.shelf.level()) set_level(me, d);
       __atomic_fetch_add(&me.taken, 1, __ATOMIC_SEQ_CST);
@@ -312,19 +318,26 @@ class Team {
       return !over();
     };
     while (work.put_off.size != 0) {
-      auto row = work.put_off.data[--work.put_off.size];
+      auto* const rows = work.put_off.data;
+      auto& last = rows[work.put_off.size - 1];
+      std::swap(*std::min_element(rows, &last + 1,
+                                  [](auto& a, auto& b) { return a.distance < b.distance; }),
+                last);
+      auto row = last;  // the nearest
+      --work.put_off.size;
       someone_else(i);
-      if (long_row.put(row)) {
-        if (bell.anybody_asleep()) ring_bell(me);
-        const Weight low = std::min(row.distance, work.ring.lower_end());
-        while (take_piece(me, low, unreached<Weight>()))
-          if (!go_on()) return;
-      } else {  // another row is being shared
-        for (const std::size_t end = row.end; row.begin != end; row.begin = row.end) {
-          row.end = std::min(end, row.begin + LongRow<C>::kPiece);
-          work.relax_piece(row, me.own->now);
-          if (!go_on()) return;
+      while (row.begin != row.end && !work.stale(row)) {
+        if (long_row.put(row)) {
+          if (bell.anybody_asleep()) ring_bell(me);
+          const Weight low = std::min(row.distance, work.ring.lower_end());
+          while (take_piece(me, low, unreached<Weight>()))
+            if (!go_on()) return;
+          break;
         }
+        auto piece = row;  // another row is shared: start alone, and try again
+        piece.end = row.begin = std::min(row.end, row.begin + LongRow<C>::kPiece);
+        work.relax_piece(piece, me.own->now);
+        if (!go_on()) return;
       }
     }
   }

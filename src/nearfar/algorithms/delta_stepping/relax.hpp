@@ -47,7 +47,7 @@ constexpr std::size_t kShort = 32;        // edges of a row that is relaxed with
 constexpr std::size_t kHold = 128;        // improvements that are pushed together
 constexpr std::size_t kFew = 4;           // entries that are followed along chains
 constexpr std::size_t kChain = 1 << 10;   // rows of a chain that are relaxed together
-constexpr std::size_t kShared = 1 << 14;  // edges of a row that workers share
+constexpr std::size_t kShared = 1 << 12;  // edges of a row that workers share
 
 // Reads and lowers distances by relaxed atomics: they cost nothing with a single writer, and keep
 // the compiler from turning the conditional store into a branch.
@@ -133,9 +133,23 @@ NEARFAR_INLINE uint32_t at_most(const uint8_t* weights, uint8_t most) {
 #endif
 }
 NEARFAR_INLINE uint32_t at_most(const uint16_t* weights, uint16_t most) {
+#if defined(__SSE2__)
+  const __m128i top = _mm_set1_epi16(static_cast<short>(most)), none = _mm_setzero_si128();
+  const auto kept = [&](int i) {
+    const __m128i w = _mm_loadu_si128(reinterpret_cast<const __m128i*>(weights) + i);
+    return _mm_cmpeq_epi16(_mm_subs_epu16(w, top), none);
+  };
+  uint32_t bits = 0;
+  for (int i = 0; i < 2; ++i) {
+    const int half = _mm_movemask_epi8(_mm_packs_epi16(kept(2 * i), kept(2 * i + 1)));
+    bits |= static_cast<uint32_t>(half) << (16 * i);
+  }
+  return bits;
+#else
   uint32_t bits = 0;
   for (uint32_t i = 0; i < 32; ++i) bits |= uint32_t{weights[i] <= most} << i;
   return bits;
+#endif
 }
 
 template <class C, class Update>
@@ -174,9 +188,14 @@ class Relaxer {
 
   // A part of a postponed row, processed by one worker at a time.
   struct Piece {
+    Index vertex;
     Weight distance;
     std::size_t begin, end;
   };
+  // Whether a worker has found a shorter path to the vertex since the row was postponed.
+  bool stale(const Piece& piece) const {
+    return Update::load(distances_ + piece.vertex) < piece.distance;
+  }
   void relax_piece(const Piece& piece, Bucket& fresh) {
     if constexpr (C::packed) {
       if (csr_.has_dead_ends) return relax_piece_as<true>(piece, fresh);
@@ -295,7 +314,7 @@ class Relaxer {
       ++rows;
       edges += row_end - row;
       if (row_end - row > kShort) {
-        relax_many<How, kMarked>(d, row, row_end, high, fresh, near, pushes);
+        relax_many<How, kMarked>(v, d, row, row_end, high, fresh, near, pushes);
         if (n_sifted_ != 0) relax_sifted<How, kMarked>(high, fresh, near, pushes);
         break;
       }
@@ -384,7 +403,7 @@ class Relaxer {
           }
         }
       } else {
-        relax_many<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
+        relax_many<How, kMarked>(entry.vertex, d, row, row_end, high, fresh, again, pushes);
       }
       if (n >= kHold) {
         near += enqueue(improved, olds, n, high, fresh);
@@ -410,13 +429,13 @@ class Relaxer {
 
   // Relaxes a row of more than kShort edges.
   template <class How, bool kMarked>
-  NEARFAR_INLINE void relax_many(Weight d, std::size_t row, std::size_t row_end, Weight high,
-                                 Bucket& fresh, Repeated& again, uint64_t& pushes) {
+  NEARFAR_INLINE void relax_many(Index v, Weight d, std::size_t row, std::size_t row_end,
+                                 Weight high, Bucket& fresh, Repeated& again, uint64_t& pushes) {
     long_edges_ += row_end - row;
     if (bound != unreached<Weight>())
       sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
     else if (Update::shared && row_end - row >= kShared) [[unlikely]]
-      put_off.push(Piece{d, row, row_end});
+      put_off.push(Piece{v, d, row, row_end});
     else
       relax_long<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
   }

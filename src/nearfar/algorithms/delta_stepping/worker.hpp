@@ -159,7 +159,7 @@ template <class C>
 class alignas(128) LongRow {
  public:
   using Piece = typename Relaxer<C, SharedUpdate<typename C::Weight>>::Piece;
-  static constexpr std::size_t kPiece = std::size_t{1} << 12;  // edges
+  static constexpr std::size_t kPiece = std::size_t{1} << 11;  // edges
 
   NEARFAR_INLINE bool open() const { return __atomic_load_n(&open_, __ATOMIC_ACQUIRE) != 0; }
 
@@ -173,18 +173,19 @@ class alignas(128) LongRow {
     return idle;
   }
 
-  // `claim` receives the distance before the piece is removed, and returns whether to take it.
+  // `claim` receives the row before the piece is removed, and returns whether to take it; it may
+  // also empty the row.
   template <class Claim>
   bool take(Piece& piece, const Claim& claim) {
     if (!open()) return false;
     lock_.lock();
-    const bool some = left_.begin != left_.end && claim(left_.distance);
+    const bool some = left_.begin != left_.end && claim(left_);
     if (some) {
       piece = left_;
       piece.end = std::min(left_.end, left_.begin + kPiece);
       left_.begin = piece.end;
-      if (left_.begin == left_.end) __atomic_store_n(&open_, 0, __ATOMIC_RELEASE);
     }
+    if (left_.begin == left_.end) __atomic_store_n(&open_, 0, __ATOMIC_RELEASE);
     lock_.unlock();
     return some;
   }
