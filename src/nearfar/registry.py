@@ -34,7 +34,7 @@ CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
 UNADDED = ("count", "max")
 FIGURES = (*UNADDED, "sum", "mean", "summary")
 Problem = Literal["sssp", "batch", "all_pairs"]
-WeightSupport = Literal["nonnegative", "any", "unweighted"]
+WeightSupport = Literal["nonnegative", "any", "equal"]
 
 
 class Declined(Exception):
@@ -192,8 +192,8 @@ class Variant:
     run: Solver = field(default=_unset, repr=False)
     # `sssp` (one source), `batch` (several), `all_pairs`
     problems: Set[str] = frozenset({"sssp"})
-    # {"nonnegative", "any", "unweighted"}; `any` accepts negative weights; `unweighted` runs only
-    # on graphs without weights
+    # {"nonnegative", "any", "equal"}; `any` accepts negative weights; `equal` runs only on graphs
+    # without weights, or whose weights are all the same
     weights: WeightSupport = "nonnegative"
     options: type[Any] = NoOptions  # frozen dataclass of the options it accepts
     # origin: a key of `CITATION.cff`, and the section or algorithm name in the paper
@@ -240,8 +240,8 @@ class Variant:
         if request.problem not in self.problems:
             can = " and ".join(words for name, words in _PROBLEMS.items() if name in self.problems)
             return f"solves {can}, not {_PROBLEMS[request.problem]}"
-        if self.weights == "unweighted" and graph.is_weighted:
-            return "needs a graph without weights"
+        if self.weights == "equal" and not graph.has_equal_weights:
+            return "needs a graph without weights or with equal ones"
         if self.dtypes != _EVERY_DTYPE and graph.weight_dtype.name not in self.dtypes:
             return f"does not accept {graph.weight_dtype} weights"
         if self.weights == "nonnegative" and graph.n_negative:

@@ -64,3 +64,62 @@ def test_thin_levels_stay_with_one_worker() -> None:
     paths = nearfar.sssp(grid, 0, method="breadth_first_parallel", threads=2)
     assert paths.stats["workers"] == 1
     np.testing.assert_array_equal(paths.distances, oracle.dijkstra(grid, 0))
+
+
+def _equal(weight: float, dtype: str) -> Graph:
+    rng = np.random.default_rng(11)
+    n, m = 4000, 9000  # some vertices are unreached
+    s, t = rng.integers(0, n, m), rng.integers(0, n, m)
+    return Graph.from_edges(s, t, np.full(m, weight, dtype), n_vertices=n, directed=False)
+
+
+@pytest.mark.parametrize("method", ["breadth_first", "breadth_first_parallel"])
+@pytest.mark.parametrize(
+    ("weight", "dtype"),
+    [(7, "int32"), (0, "int64"), (0.1, "float32"), (0.1, "float64"), (1e-300, "float64")],
+)
+def test_equal_weights_are_counted(weight: float, dtype: str, method: str) -> None:
+    graph = _equal(weight, dtype)
+    assert graph.has_equal_weights
+    expected = oracle.dijkstra(graph, 5)
+    paths = nearfar.sssp(graph, 5, method=method, threads=3)
+    assert paths.distances.dtype == graph.weight_dtype
+    assert np.array_equal(paths.distances, expected)
+    nearfar.verify(graph, paths)
+    none = expected.max()
+    reached = np.unique(expected[expected < none])
+    for limit in {float(reached[len(reached) // 2]), float(reached[-1]) * 0.75, 0.0}:
+        near = nearfar.sssp(graph, 5, method=method, limit=limit).distances
+        assert np.array_equal(near, np.where(expected <= limit, expected, none))
+    target = int(np.argmax(expected == reached[len(reached) // 2]))
+    stopped = nearfar.sssp(graph, 5, method=method, targets=[target], predecessors=True)
+    assert stopped.distance_to(target) == expected[target]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32"])
+def test_lengths_of_equal_weights_that_do_not_fit(dtype: str) -> None:
+    n = 50
+    heavy = 2**28 if dtype == "int32" else 2**60 if dtype == "int64" else 3e37
+    s = np.arange(n - 1)
+    path = Graph.from_edges(s, s + 1, np.full(n - 1, heavy, dtype), n_vertices=n)
+    if dtype == "int64":
+        with pytest.raises(nearfar.DistanceOverflowError, match="scale the weights down"):
+            nearfar.sssp(path, 0, method="breadth_first")
+        near = nearfar.sssp(path, 0, method="breadth_first", limit=5 * heavy)
+        assert near.distances[:6].tolist() == [k * heavy for k in range(6)]
+        assert near.n_reached == 6
+        return
+    paths = nearfar.sssp(path, 0, method="breadth_first")
+    assert np.array_equal(paths.distances, nearfar.sssp(path, 0, method="dijkstra").distances)
+    assert paths.n_reached == n
+
+
+def test_equal_weights_are_the_same_and_not_negative() -> None:
+    assert _equal(3, "int32").without_weights().has_equal_weights
+    assert not _equal(-3, "int32").has_equal_weights
+    mixed = _equal(3, "int32").weights.copy()  # type: ignore[union-attr]
+    mixed[-1] = 4
+    made = _equal(3, "int32")
+    assert not Graph(made.indptr, made.indices, mixed).has_equal_weights
+    with pytest.raises(nearfar.VariantUnavailable, match="with equal ones"):
+        nearfar.sssp(Graph(made.indptr, made.indices, mixed), 0, method="breadth_first")

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import nearfar
 from nearfar import Graph, _cpu
-from nearfar.algorithms.delta_stepping.cpu import _WIDTH
+from nearfar.algorithms.delta_stepping.cpu import _WIDTHS
+from nearfar.algorithms.delta_stepping.widths import ADAPTED, Widths
 
 METHODS = ["delta_stepping", "delta_stepping_parallel"]
 
@@ -123,18 +124,59 @@ def test_delta_narrows_where_a_few_long_rows_are_repeated() -> None:
     assert paths.stats["edges_relaxed"] < 1.24 * graph.n_edges
 
 
-def test_workers_begin_with_the_width_of_the_last_search() -> None:
+def test_searches_of_most_of_a_graph_compare_widths() -> None:
     graph = grid(150)
     expected = oracle(graph)
-    nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2, limit=50)
-    assert _WIDTH.get(graph, 2) is None  # the search reached only part of the graph
-    for _ in range(3):
-        paths = nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2)
-        assert np.array_equal(paths.distances, expected)
-        assert _WIDTH.get(graph, 2) == paths.stats["delta"]
-    nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2, delta=7)
-    assert _WIDTH.get(graph, 2) == paths.stats["delta"]
-    assert _WIDTH.get(graph, 3) is None
+
+    def search(**options: float) -> float:
+        paths = nearfar.sssp(graph, 0, method="delta_stepping_parallel", threads=2, **options)
+        assert options or np.array_equal(paths.distances, expected)
+        return float(paths.stats["delta"])
+
+    search(limit=50)  # reaches only part of the graph
+    widths = _WIDTHS.get(graph, 2)
+    assert widths is not None
+    assert widths.adapted is None
+    first = search()
+    assert widths.adapted == first
+    assert not widths.times
+    adapted = search()
+    assert search() == adapted / 2
+    for _ in range(8):
+        search()
+    assert {ADAPTED, -1} < set(widths.times)
+    known = dict(widths.times)
+    search(delta=7)
+    assert widths.times == known
+    assert _WIDTHS.get(graph, 3) is None
+
+
+@pytest.mark.parametrize("fastest", [ADAPTED, -3, -1, 1, 4, 5])
+def test_widths_end_at_the_fastest(fastest: int | None) -> None:
+    widths = Widths()
+
+    def seconds(power: int | None) -> float:
+        at = power or 0  # an adapted width is as fast as its mean
+        return 0.1 if power is fastest is ADAPTED else 1.0 + abs(at - (fastest or 0)) / 2
+
+    for _ in range(40):
+        power = widths.next_power()
+        widths.learn(power, seconds(power), 8.0 if power is ADAPTED else widths.width(power))
+    assert widths.next_power() == fastest
+    tried = [power for power in widths.times if power is not ADAPTED]
+    assert all(abs(power - (fastest or 0)) <= 1 + abs(fastest or 0) for power in tried)
+    assert max(count for power, (count, _) in widths.times.items() if power != fastest) <= 2
+
+
+def test_a_width_that_was_unlucky_is_tried_again() -> None:
+    widths = Widths()
+    times = iter([9.0, 1.0, 1.04, 0.9, 1.3])  # the first search, adapted, half twice, twice
+    powers = []
+    for taken in times:
+        power = widths.next_power()
+        powers.append(power)
+        widths.learn(power, taken, 8.0)
+    assert powers == [ADAPTED, ADAPTED, -1, -1, 1]
 
 
 @pytest.mark.parametrize("start", [1e-300, 0.5, 1e300])

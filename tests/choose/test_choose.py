@@ -93,7 +93,7 @@ def test_every_kind_of_request_has_variants_that_state_a_cost(
     assert all(choice.reason for choice in ranked)
     accepting = {choice.variant.weights for choice in ranked}
     assert "nonnegative" not in accepting or kind != "negative"
-    assert "unweighted" not in accepting or kind == "unweighted"
+    assert "equal" not in accepting or kind == "unweighted"
 
 
 def test_research_forms_are_never_chosen(grid: Graph) -> None:

@@ -18,9 +18,7 @@ TOP32, TOP64 = np.iinfo(np.int32).max, np.iinfo(np.int64).max
 HALF = 2**30
 
 # Without variants that ignore weights or need a prepared graph.
-WEIGHTED = [
-    v for v in variants() if v.weights != "unweighted" and "prepared" not in v.run.__module__
-]
+WEIGHTED = [v for v in variants() if v.weights != "equal" and "prepared" not in v.run.__module__]
 ONE = [v.id for v in WEIGHTED if v.device == "cpu" and "sssp" in v.problems]
 MANY = [v.id for v in WEIGHTED if v.device == "cpu"]
 DEVICE = [v.id for v in WEIGHTED if v.device == "cuda" and "sssp" not in v.problems]

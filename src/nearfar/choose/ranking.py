@@ -11,9 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from nearfar.choose import machine as choose_machine
+from nearfar.choose import measured
 from nearfar.choose.machine import Machine
 from nearfar.cpu.costs import bucket_search
 from nearfar.cuda.device_graph import at_hand
@@ -193,11 +195,9 @@ def _probes(facts: Facts, request: Request, seconds: float) -> tuple[int, ...]:
 
 def _accepting(graph: Graph, device: str, problem: str) -> Iterator[Variant]:
     """Yield the variants with a cost that accept the graph's weights."""
-    negative, weighted = graph.n_negative > 0, graph.is_weighted
+    negative, equal = graph.n_negative > 0, graph.has_equal_weights
     for v in priced(device, problem):
-        if not (
-            (negative and v.weights == "nonnegative") or (weighted and v.weights == "unweighted")
-        ):
+        if not ((negative and v.weights == "nonnegative") or (v.weights == "equal" and not equal)):
             yield v
 
 
@@ -319,17 +319,40 @@ def cheapest(
     )
     known = CHOICES.get(graph, key)
     if known is not None and _can_serve(known[0], graph, request):
-        return known
+        rivals = measured.RIVALS.get(graph, key)
+        if rivals is None or not measured.comparable(request):
+            return known
+        return measured.fastest(graph, request, rivals)
     if len(CHOICES.held(graph)) >= _CHOICES_HELD:
         CHOICES.drop(graph)
+        measured.RIVALS.drop(graph)
     found = _whatever_the_reach(graph, request, family)
     if found is None:
         every = family is not None  # the cheapest may be of another family
-        ranked = ((c.variant, c.reason) for c in _candidates(graph, request, every))
-        found = next((one for one in ranked if family in (None, one[0].family)), None)
+        fitting = (
+            c for c in _candidates(graph, request, every) if family in (None, c.variant.family)
+        )
+        ranked = list(islice(fitting, measured.MOST))
+        found = (ranked[0].variant, ranked[0].reason) if ranked else None
+        rivals = _rivals(request, ranked)
+        if len(rivals) > 1:
+            measured.RIVALS.put(graph, rivals, key)
     if found is not None:
         CHOICES.put(graph, found, key)
     return found
+
+
+def _rivals(request: Request, ranked: list[Choice]) -> tuple[tuple[Variant, str], ...]:
+    """Return the methods close enough to the first one for later searches to compare them."""
+    if not ranked or ranked[0].variant.device != "cpu" or ranked[0].seconds < measured.SHORT:
+        return ()
+    return tuple(
+        (c.variant, c.reason)
+        for c in ranked
+        if c.variant.device == "cpu"
+        and c.seconds <= measured.CLOSE * ranked[0].seconds
+        and (request.threads > 1 or not c.variant.parallel)
+    )
 
 
 def _bounds(request: Request) -> Any:
@@ -435,7 +458,7 @@ def explain(graph: Graph, request: Request | None = None, **fields: Any) -> Expl
     >>> found.ranking[0].variant.device
     'cpu'
     >>> found.others["breadth_first@cpu"]
-    'needs a graph without weights'
+    'needs a graph without weights or with equal ones'
     """
     if request is None:
         request = Request(**{"threads": default_threads(), **fields})

@@ -406,6 +406,11 @@ class Graph(Vertices, Exchange):
         return bool(self._scan["n_zero"])
 
     @property
+    def has_equal_weights(self) -> bool:
+        """Whether all weights are the same and at least 0; true without weights."""
+        return not self.is_weighted or 0 <= self.min_weight == self.max_weight
+
+    @property
     def min_weight(self) -> Any:
         """Minimum weight (1 without weights, 0 without edges)."""
         return self._scan["min"]

@@ -1,10 +1,37 @@
 // Binding of breadth_first@cpu and breadth_first_parallel@cpu.
+#include <cstring>
 #include <stdexcept>
 
 #include "algorithms/breadth_first/breadth_first.hpp"
 #include "cpu/bindings/call.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar {
+namespace {
+
+constexpr int64_t kBlock = int64_t{1} << 15;  // distances
+
+// Replaces numbers of edges by lengths[number]; `out` may be the memory of `hops`.
+template <class W>
+void lengths_of_hops(const Array& hops, const Array& lengths, const Array& out, int threads) {
+  const std::size_t n = hops.size();
+  const int32_t* from = checked<int32_t>(hops, n, "hops");
+  const W* by_hops = checked<W>(lengths, n, "lengths");
+  W* to = checked<W>(out, n, "out");
+  nb::gil_scoped_release release;
+  spread_blocks(static_cast<int64_t>(n), kBlock, threads, [&](const auto& each_block, Interrupt&) {
+    each_block([&](int64_t first, int64_t last) {
+      for (int64_t v = first; v < last; ++v) {
+        int32_t count;  // in memory of another type
+        std::memcpy(&count, from + v, sizeof count);
+        const W length = count == unreached<int32_t>() ? unreached<W>() : by_hops[count];
+        std::memcpy(to + v, &length, sizeof length);
+      }
+    });
+  });
+}
+
+}  // namespace
 
 NEARFAR_BIND(m) {
   m.def(
@@ -32,6 +59,19 @@ NEARFAR_BIND(m) {
       },
       nb::arg("view"), nb::arg("reverse").none(), nb::arg("source"), nb::arg("distances"),
       nb::arg("limit") = nb::none(), nb::arg("targets") = nb::none(), nb::arg("threads") = 1);
+  m.def(
+      "lengths_of_hops",
+      [](const Array& hops, const Array& lengths, const Array& out, int threads) {
+        if (lengths.dtype() == nb::dtype<int32_t>())
+          lengths_of_hops<int32_t>(hops, lengths, out, threads);
+        else if (lengths.dtype() == nb::dtype<int64_t>())
+          lengths_of_hops<int64_t>(hops, lengths, out, threads);
+        else if (lengths.dtype() == nb::dtype<float>())
+          lengths_of_hops<float>(hops, lengths, out, threads);
+        else
+          lengths_of_hops<double>(hops, lengths, out, threads);
+      },
+      nb::arg("hops"), nb::arg("lengths"), nb::arg("out"), nb::arg("threads") = 1);
 }
 
 }  // namespace nearfar

@@ -1,10 +1,11 @@
-"""Breadth-first search on CPU cores, for graphs without weights."""
+"""Breadth-first search on CPU cores, for graphs without weights or with equal ones."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.algorithms.breadth_first.equal_weights import also_equal_weights
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
@@ -22,7 +23,7 @@ def _seconds(facts: Facts) -> float:
 
 
 def _one_worker(facts: Facts, request: Request) -> Estimate:
-    return Estimate(_seconds(facts), "no weights: level by level")
+    return Estimate(_seconds(facts), "equal weights: level by level")
 
 
 def _several_workers(facts: Facts, request: Request) -> Estimate:
@@ -31,10 +32,10 @@ def _several_workers(facts: Facts, request: Request) -> Estimate:
         words = "needs several workers, but only one is available"
         return Estimate(1.1 * alone + 1e-5, words)
     if facts.m < _SHARED_FROM * max(facts.hops, 1.0):
-        return Estimate(1.02 * alone + 1e-5, "no weights: the levels are too thin to share")
+        return Estimate(1.02 * alone + 1e-5, "equal weights: the levels are too thin to share")
     return Estimate(
         _START + alone * (1.2 / request.threads + 0.04) + facts.n * 3e-9 + facts.hops * _LEVEL,
-        f"no weights: {request.threads} workers share the large levels",
+        f"equal weights: {request.threads} workers share the large levels",
     )
 
 
@@ -58,12 +59,13 @@ def _search(graph: Graph, source: int, workspace: Workspace, threads: int) -> An
     "breadth_first",
     device="cpu",
     summary="breadth-first search that pushes or pulls, whichever reads fewer edges",
-    weights="unweighted",
+    weights="equal",
     paper="beamer-2012",
     section="direction-optimizing BFS",
     complexity="O(n + m) pushing; pulling levels O(n + m) each at worst",
     cost=_one_worker,
 )
+@also_equal_weights
 def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """Search on one core."""
     return _search(graph, source, workspace, 1)
@@ -73,13 +75,14 @@ def breadth_first(graph: Graph, source: int, options: NoOptions, workspace: Work
     "breadth_first_parallel",
     device="cpu",
     summary="breadth-first search on several cores, which divide large levels among them",
-    weights="unweighted",
+    weights="equal",
     paper="beamer-2012",
     section="direction-optimizing BFS",
     complexity="O(n + m) work pushing; pulling levels O(n + m) each at worst",
     cost=_several_workers,
     parallel=True,
 )
+@also_equal_weights
 def breadth_first_parallel(
     graph: Graph, source: int, options: NoOptions, workspace: Workspace
 ) -> Answer:

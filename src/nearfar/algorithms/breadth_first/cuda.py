@@ -19,6 +19,7 @@ from nearfar.algorithms.breadth_first.balls import (
     history_of,
     may_have_balls,
 )
+from nearfar.algorithms.breadth_first.equal_weights import also_equal_weights
 from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
 from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
@@ -214,20 +215,21 @@ def _cost(facts: Facts, request: Request) -> Estimate:
     seconds = 0.4 * one_launch(facts)
     if request.once and facts.degree <= _ROAD_LIKE and facts.hops > PATIENCE:
         seconds = one_launch(facts) + _PATIENCE_SECONDS  # near-far continues
-    return Estimate(seconds, "no weights: level by level")
+    return Estimate(seconds, "equal weights: level by level")
 
 
 @variant(
     "breadth_first",
     device="cuda",
     summary="breadth-first search in one launch that pushes, pulls or runs ahead in a few blocks",
-    weights="unweighted",
+    weights="equal",
     options=BreadthFirstOptions,
     paper="beamer-2012",
     section="direction-optimizing BFS",
     complexity="O(n + m) pushing; pulling levels O(n + m) each at worst",
     cost=_cost,
 )
+@also_equal_weights
 def breadth_first(
     graph: Graph, sources: Any, options: BreadthFirstOptions, workspace: Workspace
 ) -> Answer:

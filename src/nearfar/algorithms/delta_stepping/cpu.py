@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.algorithms.delta_stepping.widths import ADAPTED, Widths
 from nearfar.cpu.costs import bucket_search
 from nearfar.graph.graph import NARROW_VIEW
 from nearfar.graph.slots import Slot
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from nearfar.registry import Request, Workspace
 
 
-#: Mean width of the buckets in the latest search, by number of workers.
-_WIDTH: Slot[float] = Slot("width of buckets among workers")
+#: Widths of buckets that searches of most of the graph have tried, by number of workers.
+_WIDTHS: Slot[Widths] = Slot("widths of buckets among workers")
 #: Edges per vertex from which weights of one or two bytes are stored with the targets.
 _LONG_ROWS = 16
 
@@ -116,22 +118,22 @@ def delta_stepping(
 def delta_stepping_parallel(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
 ) -> Answer:
-    """Search with workers that synchronise only to take work from each other.
-
-    The initial width is the final one of the graph's latest search with as many workers.
-    """
+    """Search with workers that synchronise only to take work from each other."""
     distances = np.empty(graph.n_vertices, graph.weight_dtype)
+    widths = _WIDTHS.of(graph, Widths, workspace.threads)
+    power = widths.next_power() if options.delta is None else ADAPTED
+    began = time.perf_counter()
     stats = _cpu.delta_stepping_parallel(
         _view(graph),
         source,
         distances,
         workspace.threads,
-        options.delta,
+        options.delta if power is ADAPTED else widths.width(power),
         workspace.limit,
         workspace.targets,
-        _WIDTH.get(graph, workspace.threads),
+        widths.adapted,
     )
     whole = workspace.limit is None and workspace.targets is None
     if whole and options.delta is None and 2 * stats["edges_relaxed"] >= graph.n_edges:
-        _WIDTH.put(graph, stats["delta"], workspace.threads)
+        widths.learn(power, time.perf_counter() - began, stats["delta"])
     return Answer(distances, stats)

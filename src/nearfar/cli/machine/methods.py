@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "only methods for this problem"
     flag(parser, "--problem", text, choices=["sssp", "batch", "all_pairs"])
     text = "only methods for such weights ('any' accepts negative ones)"
-    flag(parser, "--weights", text, choices=["nonnegative", "any", "unweighted"])
+    flag(parser, "--weights", text, choices=["nonnegative", "any", "equal"])
     flag(parser, "--available", "only methods that run on this machine")
 
 

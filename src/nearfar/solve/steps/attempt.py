@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.choose import measured
 from nearfar.choose.ranking import best
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import refuse_reached_cycle
@@ -126,6 +127,8 @@ def _search(plan: Plan, source: int) -> Answer:
     answer.stats.setdefault("seconds", time.perf_counter() - began)
     if variant.device == "cpu" and not variant.parallel:
         answer.stats["workers"] = 1
+    if plan.method == "auto":
+        measured.record(plan.graph, request, variant, answer.stats)
     return answer
 
 

@@ -1,0 +1,74 @@
+"""Methods whose estimates are close are compared by later searches of a graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nearfar
+from nearfar import Graph
+from nearfar.choose import measured
+from nearfar.choose.ranking import best
+from nearfar.generators import generate
+from nearfar.registry import Request
+
+
+@pytest.fixture
+def graph() -> Graph:
+    made = generate("uniform_random", vertices=3000, degree=4)
+    return Graph(made.indptr, made.indices, np.full(made.n_edges, 3, np.int32))
+
+
+def _run(graph: Graph, request: Request, seconds: dict[str, float]) -> str:
+    """Let ``auto`` choose, and record that the search took these seconds."""
+    variant, _ = best(graph, request)
+    stats = {"edges_relaxed": graph.n_edges, "seconds": seconds.get(variant.id, 9.0)}
+    measured.record(graph, request, variant, stats)
+    return variant.id
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_the_fastest_method_is_kept(graph: Graph, place: int) -> None:
+    request = Request(device="cpu", threads=2)
+    first, _ = best(graph, request)
+    (rivals,) = measured.RIVALS.held(graph).values()
+    assert rivals[0][0] is first
+    assert 2 <= len(rivals) <= measured.MOST
+    fastest = rivals[min(place, len(rivals) - 1)][0].id
+    chosen = [_run(graph, request, {fastest: 1.0}) for _ in range(2 * len(rivals) + 4)]
+    assert chosen[: 2 * len(rivals)] == [v.id for v, _ in rivals for _ in range(2)]
+    assert set(chosen[2 * len(rivals) :]) == {fastest}
+    variant, reason = best(graph, request)
+    assert variant.id == fastest
+    assert reason.endswith("the fastest measured")
+
+
+def test_only_searches_of_most_of_a_graph_count(graph: Graph) -> None:
+    request = Request(device="cpu", threads=2)
+    first, _ = best(graph, request)
+    for other in (
+        Request(device="cpu", threads=2, limit=5),
+        Request(device="cpu", threads=2, targets=np.array([1])),
+        Request(device="cpu", threads=2, once=True),
+    ):
+        for _ in range(9):
+            stats = {"edges_relaxed": graph.n_edges, "seconds": 0.1}
+            measured.record(graph, other, first, stats)
+    for _ in range(9):
+        measured.record(graph, request, first, {"edges_relaxed": 5, "pushes": 5, "seconds": 0.1})
+    assert best(graph, request)[0] is first
+
+
+def test_one_thread_compares_no_method_for_several(graph: Graph) -> None:
+    best(graph, Request(device="cpu", threads=1))
+    (rivals,) = measured.RIVALS.held(graph).values()
+    assert len(rivals) > 1
+    assert not any(variant.parallel for variant, _ in rivals)
+
+
+def test_the_bits_are_the_same_whatever_is_chosen(graph: Graph) -> None:
+    answers = [nearfar.sssp(graph, 7, device="cpu", threads=2) for _ in range(10)]
+    assert len({paths.engine for paths in answers}) > 1
+    for paths in answers:
+        assert np.array_equal(paths.distances, answers[0].distances)
+        nearfar.verify(graph, paths)
