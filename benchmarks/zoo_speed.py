@@ -46,13 +46,14 @@ import numpy as np
 import nearfar
 from flagship import time_cores, time_peers, time_solve
 from gpu_peers import GPU_PEERS
+from nearfar.choose.ranking import best
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers import PEERS
 from nearfar.lab.bench.peers.base import TookTooLong
 from nearfar.lab.bench.peers.gap import Gap, WrongAnswer
 from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import draw_sources
-from nearfar.registry import find
+from nearfar.registry import Request, find
 from nearfar.system.devices import runtime
 from result_file import Rows, add_output
 from zoo_graphs import ZOO, made
@@ -195,10 +196,12 @@ def on_gpu(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     (source,) = draw_sources(graph, 1)
     proven = nearfar.sssp(graph, source, device="cpu", method="delta_stepping", threads=1)
     nearfar.verify(graph, proven)
-    samples, early, answer = time_solve(graph, source, args.options, args.rounds)
+    chosen, _ = best(graph, Request(device="cuda"))
+    options = args.options if chosen.id == "near_far@cuda" else chosen.options()
+    samples, early, answer = time_solve(graph, source, options, args.rounds, chosen.id)
     if not np.array_equal(runtime.download(answer.distances), proven.distances):
         raise SystemExit(f"{name}: wrong answer")
-    own = {"engine": "nearfar", "samples_ms": samples, "first_ms": early[0][1]}
+    own = {"engine": "nearfar", "ran": chosen.id, "samples_ms": samples, "first_ms": early[0][1]}
     own |= {"min_ms": min(samples), "median_ms": statistics.median(samples)}
     own["steps"] = int(answer.stats["iterations"])
     rows: list[dict[str, Any]] = [own]

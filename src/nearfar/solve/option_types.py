@@ -32,7 +32,7 @@ class _Shared(TypedDict, total=False):
     level_bits: int | None
     local_leave: int
     local_limit: int | None
-    local_rounds: int
+    local_rounds: int | None
     parts: int | None
     pivot_rounds: int | None
     pull_share: int

@@ -9,7 +9,9 @@ import numpy as np
 
 from nearfar.algorithms.near_far.one_launch.forms import (
     ROAD_LIKE,
+    ROUNDS,
     Form,
+    Width,
     form_of,
     give_up,
     is_compiling,
@@ -205,13 +207,15 @@ def _plain(
 ) -> Answer:
     engine = _engine(graph, options, form)
     device, processors = engine.device, runtime.device().multiprocessors
-    delta, growth = _adapted(
+    delta, growth, rounds = _adapted(
         graph, options, form, first_delta(graph, options, packed=form.bits > 0)
     )
-    local_limit = options.local_limit
+    local_limit, local_rounds = options.local_limit, options.local_rounds
     if local_limit is None:
         each = min(_LOCAL_ENTRIES, int(_LOCAL_EDGES / max(graph.mean_degree, 1.0)))
-        local_limit = each * processors
+        local_limit = each * processors if rounds else 0
+    if local_rounds is None:
+        local_rounds = rounds or ROUNDS[0]
     room = engine.local_room
     target_near = 32 * processors if options.target_near is None else options.target_near
     return Answer(
@@ -220,20 +224,18 @@ def _plain(
             delta,
             workspace,
             _own(delta, delta * growth, min(local_limit, engine.blocks * room // 2), target_near),
-            (room, options.local_rounds, options.local_leave, row_lanes(device)),
+            (room, local_rounds, options.local_leave, row_lanes(device)),
         )
     )
 
 
-def _adapted(
-    graph: Graph, options: OneLaunchOptions, form: Form, delta: float
-) -> tuple[float, float]:
-    """Return the first delta and its largest growth, as earlier solves of the graph suggest."""
+def _adapted(graph: Graph, options: OneLaunchOptions, form: Form, delta: float) -> Width:
+    """Return delta, its largest growth and the local rounds that earlier solves suggest."""
     width = width_of(graph, form)
     if options.delta is None:
         delta *= width.first
         delta = max(delta, 1.0) if graph.weight_dtype.kind == "i" else delta
-    return delta, options.delta_growth or width.growth
+    return Width(delta, options.delta_growth or width.growth, width.rounds)
 
 
 def _by_ranges(

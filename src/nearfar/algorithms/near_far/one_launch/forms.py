@@ -19,8 +19,8 @@ The delta of the plain form grows while the near set is too small to fill the de
 while it is too large (one_launch.cuh). Its first value and the limit of its growth, 12-fold at
 first, also depend on earlier solves: each later solve compares one other width with the fastest so
 far, until none of the neighbours of that one is faster. A narrower first delta is compared if edges
-are relaxed many times, a wider one if they are not. The delta of sorted and sifted rows is doubled
-or halved in the same way.
+are relaxed many times, a wider one if they are not. Before that, fewer rounds of local steps are
+compared. The delta of sorted and sifted rows is doubled or halved in the same way.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ _HEADROOM = 2  # required range over the farthest distance so far
 # A form is abandoned after so many slower solves, or after one that takes this multiple.
 _TRIALS, _HOPELESS = 3, 2.0
 _GROWTH, _GROWTHS = 12.0, 256.0  # growth of the first solve, and greatest growth
+#: Rounds of a local step that are compared; the first one hardly limits it.
+ROUNDS = (1000, 8, 2, 0)
 _GAIN = 0.97  # relative time below which another width is better
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
@@ -67,10 +69,11 @@ class Form:
 
 
 class Width(NamedTuple):
-    """Multiple of the first delta, and limit of its growth."""
+    """How the plain form divides a solve into steps."""
 
-    first: float
-    growth: float
+    first: float  # multiple of the first delta
+    growth: float  # limit of its growth
+    rounds: int = ROUNDS[0]  # rounds for which blocks advance on their own; 0: never
 
 
 @dataclass(slots=True)
@@ -81,6 +84,7 @@ class _Measured:
     seconds: float = 0.0
     splits: int = 0  # of the latest solve
     work: float = 0.0  # edges that it relaxed, over those of the graph
+    local_steps: int = 0
 
     @property
     def mean(self) -> float:
@@ -89,17 +93,27 @@ class _Measured:
 
 def _neighbours(width: Width, found: _Measured, *, grows: bool) -> list[Width]:
     """Return the widths to compare with a measured one."""
-    first, growth = width
+    first, growth, _ = width
     wider, narrower = width._replace(first=2 * first), width._replace(first=first / 4)
+    if not grows:
+        return [wider, width._replace(first=first / 2)]
+    near: list[Width] = []
+    if (first, growth) == (1.0, _GROWTH) and (found.local_steps or not width.rounds):
+        at = ROUNDS.index(width.rounds)
+        rounds = (*ROUNDS[at + 1 : at + 2], *ROUNDS[max(at - 1, 0) : at])
+        near += [width._replace(rounds=count) for count in rounds]
     repeats = found.work > _REPEATED
-    if not grows or found.splits <= _UNDIVIDED:  # growth hardly matters
-        return [wider, narrower] if grows else [wider, width._replace(first=first / 2)]
-    near = [] if repeats else [width._replace(growth=min(2 * growth, _GROWTHS)), wider]
-    if growth > 1:
-        less = max(growth / 4, 1.0)
-        near += [Width(first, less), Width(first, 1.0), Width(2 * first, less)]
-    if repeats:
-        near.insert(0, Width(first / 4, max(growth / 4, 1.0)))
+    if found.splits <= _UNDIVIDED:  # growth hardly matters
+        near += [wider, narrower]
+    else:
+        if repeats:
+            near.append(narrower._replace(growth=max(growth / 4, 1.0)))
+        else:
+            near += [width._replace(growth=min(2 * growth, _GROWTHS)), wider]
+        if growth > 1:
+            less = max(growth / 4, 1.0)
+            near += [width._replace(growth=less), width._replace(growth=1.0)]
+            near.append(wider._replace(growth=less))
     return near
 
 
@@ -239,7 +253,7 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
         found = measured.setdefault(history.width(form.kind), _Measured())
         found.solves += 1
         found.seconds += stats["device_seconds"]
-        found.splits = stats["splits"]
+        found.splits, found.local_steps = stats["splits"], stats["local_steps"]
         found.work = stats["edges_relaxed"] / max(graph.n_edges, 1)
     history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]

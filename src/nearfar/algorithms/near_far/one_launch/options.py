@@ -28,8 +28,9 @@ class OneLaunchOptions(DeltaOptions):
     local_limit : int or None
         Number of entries up to which blocks advance on their own, or 0 for never. None means 256
         per multiprocessor, or fewer if these have more than 1024 edges.
-    local_rounds : int
-        Rounds for which a block advances on its own.
+    local_rounds : int or None
+        Rounds for which a block advances on its own. None begins with 1000 and adapts over the
+        solves of a graph.
     local_leave : int
         Length above which the list of a block is returned to the whole device; a quarter of this
         while there are fewer entries than blocks.
@@ -56,7 +57,7 @@ class OneLaunchOptions(DeltaOptions):
     delta_growth: float | None = None
     target_near: int | None = None
     local_limit: int | None = None
-    local_rounds: int = 1000
+    local_rounds: int | None = None
     local_leave: int = 512
     queue_factor: float = 1.5
     sort_rows: bool | None = None
