@@ -461,3 +461,31 @@ def test_options_are_checked() -> None:
     graph = as_dtype(ZOO["path"](), "unweighted")
     with pytest.raises(OptionError, match="alpha is -1"):
         nearfar.sssp(graph, 0, method=METHOD, alpha=-1)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_equal_weights_are_counted(dtype: str) -> None:
+    made = both_ways(ZOO["skewed"]())
+    weights = np.full(made.n_edges, 3 if "int" in dtype else 0.1, dtype)
+    graph = Graph(made.indptr, made.indices, weights, directed=False)
+    expected = oracle.dijkstra(graph, 0)
+    check(graph, 0, thin_limit=0)
+    middle = np.sort(expected[expected < expected.max()])[len(expected) // 2]
+    near = nearfar.sssp(graph, 0, method=METHOD, limit=float(middle)).distances
+    assert np.array_equal(near, np.where(expected <= middle, expected, expected.max()))
+    assert nearfar.sssp(graph, 0, device="cuda").engine == METHOD
+
+
+def test_no_memory_for_a_second_copy_of_the_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = ZOO["ring"]()
+    assert graph.has_equal_weights
+
+    def refuse(size: int) -> None:
+        raise OutOfMemoryError(f"{size} bytes")
+
+    nearfar.sssp(graph, 0, method="near_far@cuda")
+    with monkeypatch.context() as full:
+        full.setattr("nearfar.system.devices.runtime.require_memory", refuse)
+        paths = nearfar.sssp(graph, 0, device="cuda")
+    assert paths.engine == "near_far@cuda"
+    assert np.array_equal(paths.distances, oracle.dijkstra(graph, 0))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
-from nearfar.cuda.device_graph import C_NAMES
+from nearfar.cuda.device_graph import C_NAMES, device_graph
 from nearfar.errors import OutOfMemoryError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -28,6 +28,7 @@ from nearfar.system.devices.arrays import is_device_array
 _HOPS: Slot[Graph] = Slot("edges without weights")
 #: Lengths of paths by number of edges, by device; None is the host.
 _LENGTHS: Slot[Any] = Slot("lengths of paths by number of edges")
+_FILE = "algorithms/breadth_first/lengths.cuh"
 _THREADS = 256
 
 
@@ -44,7 +45,7 @@ def also_equal_weights(search: Solver) -> Solver:
             workspace = replace(workspace, limit=within - 1)
         try:
             answer = search(hops, source, options, workspace)
-            answer.distances = _lengths_of(graph, answer.distances, workspace.threads)
+            answer.distances = _lengths_of(graph, hops, answer.distances, workspace.threads)
         except OutOfMemoryError as error:
             raise Declined(f"no memory for the edges without weights: {error}") from error
         return answer
@@ -71,20 +72,20 @@ def _lengths(graph: Graph) -> NDArray[Any]:
     return lengths
 
 
-def _lengths_of(graph: Graph, hops: Any, threads: int) -> Any:
+def _lengths_of(graph: Graph, hops: Graph, counts: Any, threads: int) -> Any:
     """Return the distances that belong to numbers of edges, in place if the sizes agree."""
     lengths = _lengths(graph)
-    on_device = is_device_array(hops)
+    on_device = is_device_array(counts)
     xp: Any = runtime.cupy() if on_device else np
-    in_place = lengths.dtype.itemsize == hops.dtype.itemsize
-    found = hops.view(lengths.dtype) if in_place else xp.empty(len(hops), lengths.dtype)
+    in_place = lengths.dtype.itemsize == counts.dtype.itemsize
+    found = counts.view(lengths.dtype) if in_place else xp.empty(len(counts), lengths.dtype)
     if not on_device:
-        _cpu.lengths_of_hops(hops, lengths, found, threads)
+        _cpu.lengths_of_hops(counts, lengths, found, threads)
         return found
     there = _LENGTHS.of(graph, lambda: runtime.upload(lengths), runtime.device().ordinal)
-    file, macros = "algorithms/breadth_first/lengths.cuh", {"WEIGHT_T": C_NAMES[lengths.dtype.name]}
-    kernel = runtime.program(file, macros).kernel("lengths_of_hops")
-    blocks = min(-(-len(hops) // _THREADS), runtime.device().multiprocessors * 8)
-    arguments = {"hops": hops, "lengths": there, "distance": found, "n": np.int64(len(hops))}
+    macros = {**device_graph(hops).macros, "WEIGHT_T": C_NAMES[lengths.dtype.name]}
+    kernel = runtime.program(_FILE, macros).kernel("lengths_of_hops")
+    blocks = min(-(-len(counts) // _THREADS), runtime.device().multiprocessors * 8)
+    arguments = {"hops": counts, "lengths": there, "distance": found, "n": np.int64(len(counts))}
     kernel(blocks, _THREADS, arguments)
     return found
