@@ -28,19 +28,26 @@ def row_figures(
     dtype, (count, width) = np.dtype(rows.dtype), rows.shape
     whole = dtype.kind == "i"
     slices = max(1, min(_BLOCKS // max(count, 1), width // _LEAST_SLICE))
-    shape = (count, slices)
-    counts, least, most = (cp.empty(shape, kind) for kind in (np.int64, dtype, dtype))
-    sums = cp.empty(shape if whole else (1, 1), np.int64)
+    # One array, since each copy to the host waits: counts, sums, least and most.
+    kinds = [np.dtype(np.int64)] * (1 + whole) + [dtype, dtype]
+    ends = np.cumsum([0] + [count * slices * kind.itemsize for kind in kinds])
+    found = cp.empty(int(ends[-1]), np.uint8)
+
+    def parts(array: Any) -> list[Any]:
+        return [
+            array[begin:end].view(kind).reshape(count, slices)
+            for begin, end, kind in zip(ends, ends[1:], kinds, strict=False)
+        ]
+
     macros: dict[str, str | int] = {"INDEX_T": "int", "OFFSET_T": "int", "WEIGHTED": 1}
     macros |= {"WEIGHT_T": C_NAMES[dtype.name], "WHOLE": int(whole)}
     if count:
         kernel = runtime.program("cuda/distances/row_figures.cuh", macros).kernel("row_figures")
+        counts, *sums, least, most = parts(found)
         arguments = {"rows": rows, "count": np.int64(count), "width": np.int64(width)}
-        arguments |= {"counts": counts, "sums": sums, "least": least, "most": most}
+        arguments |= {"counts": counts, "sums": sums[0] if whole else None}
+        arguments |= {"least": least, "most": most}
         kernel((slices, min(count, _MOST_ROWS)), 256, arguments)
-    return (
-        runtime.download(counts).sum(axis=1),
-        runtime.download(sums).sum(axis=1) if whole else None,
-        runtime.download(least).min(axis=1),
-        runtime.download(most).max(axis=1),
-    )
+    counts, *sums, least, most = parts(runtime.download(found))
+    total = sums[0].sum(axis=1) if whole else None
+    return counts.sum(axis=1), total, least.min(axis=1), most.max(axis=1)

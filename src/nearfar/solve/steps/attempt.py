@@ -32,6 +32,8 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import on_threads
 
+_AT_ONCE = 8  # edges that a search follows at once, at most
+
 
 @dataclass(slots=True)
 class Solved:
@@ -75,7 +77,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
         return plan.searched("a negative cycle somewhere")
     found, before, stats = answer.distances, answer.predecessors, answer.stats
     last = None if request.targets is None else _last_target(plan, found)
-    lost = _lost(plan, rows, found, saturated, last)
+    lost = _lost(plan, rows, found, saturated, last, stats.get("last_threshold"))
     if lost and graph.weight_dtype.itemsize == 8:
         if saturated is not True or plan.by_source:
             _refuse_lost(graph, [int(rows[i]) for i in lost])
@@ -204,8 +206,13 @@ def _last_target(plan: Plan, found: Any) -> Any:
     return None if farthest == unreached_value(farthest.dtype) else farthest.item()
 
 
-def _lost(plan: Plan, rows: Any, found: Any, saturated: Any, last: Any) -> list[int]:
-    """Find the rows in which a distance of the answer may be missing because it does not fit."""
+def _lost(
+    plan: Plan, rows: Any, found: Any, saturated: Any, last: Any, beyond: float | None
+) -> list[int]:
+    """Find the rows in which a distance of the answer may be missing because it does not fit.
+
+    ``beyond`` is a bound on the distances, if the variant knows one.
+    """
     if plan.variant.unsafe or plan.variant is UNCHECKED:  # UNCHECKED checks for saturation itself
         return []
     if saturated:
@@ -214,8 +221,12 @@ def _lost(plan: Plan, rows: Any, found: Any, saturated: Any, last: Any) -> list[
         return []  # the variant computes in 64 bits
     if last is not None:
         return []  # the search stopped early: unsettled vertices are no evidence of saturation
-    request = plan.request
-    return _lost_rows(plan.graph, rows, found, request.limit, plan.columns, threads=request.threads)
+    request, graph = plan.request, plan.graph
+    if beyond is not None and not plan.signed:
+        beyond += _AT_ONCE * float(graph.max_weight)
+        if beyond <= float(FARTHEST[graph.weight_dtype]):
+            return []
+    return _lost_rows(graph, rows, found, request.limit, plan.columns, threads=request.threads)
 
 
 def _refuse_lost(graph: Graph, sources: list[int]) -> None:

@@ -51,6 +51,7 @@ _TRIALS, _HOPELESS = 3, 2.0
 _GROWTH, _GROWTHS = 12.0, 256.0  # growth of the first solve, and greatest growth
 #: Rounds of a local step that are compared; the first one hardly limits it.
 ROUNDS = (1000, 8, 2, 0)
+_SETTLED = 16  # solves of a width after which others are rarely compared again
 _GAIN = 0.97  # relative time below which another width is better
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
@@ -131,9 +132,17 @@ class _History:
     solves: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     widths: dict[str, dict[Width, _Measured]] = field(default_factory=dict)  # by kind
+    chosen: dict[str, Width] = field(default_factory=dict)  # widths of the next solves, by kind
 
     def width(self, kind: str) -> Width:
-        """Return the fastest width of delta, or a neighbour of it that is still to be measured."""
+        """Return the width of the next solve of a kind."""
+        found = self.chosen.get(kind)
+        if found is None:
+            found = self.chosen[kind] = self._choose(kind)
+        return found
+
+    def _choose(self, kind: str) -> Width:
+        """Return the fastest width, or a neighbour of it that is still to be measured."""
         best, measured = Width(1.0, _GROWTH), self.widths.get(kind, {})
         while best in measured:
             near = _neighbours(best, measured[best], grows=kind in _GROWING)
@@ -255,6 +264,8 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
         found.seconds += stats["device_seconds"]
         found.splits, found.local_steps = stats["splits"], stats["local_steps"]
         found.work = stats["edges_relaxed"] / max(graph.n_edges, 1)
+        if found.solves < _SETTLED or found.solves % _SETTLED == 0:  # choosing takes 25 us
+            history.chosen.pop(form.kind, None)
     history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total

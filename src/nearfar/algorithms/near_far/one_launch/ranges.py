@@ -85,6 +85,7 @@ def solve_by_ranges(
     own = found.own(delta, eager_growth, 0 if graph.directed else pull_share)
     distance, stats = found.engine.solve(source, delta, workspace, own)
     stats["pulls"], stats["local_steps"] = stats["local_steps"], 0
+    del stats["last_threshold"]  # pulls and eager rows go beyond it
     if rows:
         stats["sort_seconds"] = rows.seconds
     return Answer(distance, stats)
