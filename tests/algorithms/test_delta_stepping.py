@@ -141,10 +141,10 @@ def test_searches_of_most_of_a_graph_compare_widths() -> None:
     assert widths.adapted == first
     assert not widths.times
     adapted = search()
-    assert search() == adapted / 2
+    assert search() == adapted / 4
     for _ in range(8):
         search()
-    assert {ADAPTED, -1} < set(widths.times)
+    assert {ADAPTED, -2} < set(widths.times)
     known = dict(widths.times)
     search(delta=7)
     assert widths.times == known
@@ -159,24 +159,23 @@ def test_widths_end_at_the_fastest(fastest: int | None) -> None:
         at = power or 0  # an adapted width is as fast as its mean
         return 0.1 if power is fastest is ADAPTED else 1.0 + abs(at - (fastest or 0)) / 2
 
-    for _ in range(40):
+    for _ in range(60):
         power = widths.next_power()
-        widths.learn(power, seconds(power), 8.0 if power is ADAPTED else widths.width(power))
+        widths.learn(power, seconds(power), 8.0)
     assert widths.next_power() == fastest
-    tried = [power for power in widths.times if power is not ADAPTED]
-    assert all(abs(power - (fastest or 0)) <= 1 + abs(fastest or 0) for power in tried)
+    assert len(widths.times) <= 9
     assert max(count for power, (count, _) in widths.times.items() if power != fastest) <= 2
 
 
 def test_a_width_that_was_unlucky_is_tried_again() -> None:
     widths = Widths()
-    times = iter([9.0, 1.0, 1.04, 0.9, 1.3])  # the first search, adapted, half twice, twice
+    times = iter([9.0, 1.0, 1.04, 0.9, 1.3])
     powers = []
     for taken in times:
         power = widths.next_power()
         powers.append(power)
         widths.learn(power, taken, 8.0)
-    assert powers == [ADAPTED, ADAPTED, -1, -1, 1]
+    assert powers == [ADAPTED, ADAPTED, -2, -2, 2]
 
 
 @pytest.mark.parametrize("start", [1e-300, 0.5, 1e300])

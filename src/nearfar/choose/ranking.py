@@ -320,7 +320,7 @@ def cheapest(
     known = CHOICES.get(graph, key)
     if known is not None and _can_serve(known[0], graph, request):
         rivals = measured.RIVALS.get(graph, key)
-        if rivals is None or not measured.comparable(request):
+        if not rivals or not measured.comparable(request):
             return known
         return measured.fastest(graph, request, rivals)
     if len(CHOICES.held(graph)) >= _CHOICES_HELD:
@@ -335,24 +335,24 @@ def cheapest(
         ranked = list(islice(fitting, measured.MOST))
         found = (ranked[0].variant, ranked[0].reason) if ranked else None
         rivals = _rivals(request, ranked)
-        if len(rivals) > 1:
-            measured.RIVALS.put(graph, rivals, key)
+        measured.RIVALS.put(graph, rivals, key)
     if found is not None:
         CHOICES.put(graph, found, key)
     return found
 
 
 def _rivals(request: Request, ranked: list[Choice]) -> tuple[tuple[Variant, str], ...]:
-    """Return the methods close enough to the first one for later searches to compare them."""
+    """Return the methods close enough to the first one for later searches to compare, if any."""
     if not ranked or ranked[0].variant.device != "cpu" or ranked[0].seconds < measured.SHORT:
         return ()
-    return tuple(
+    found = tuple(
         (c.variant, c.reason)
         for c in ranked
         if c.variant.device == "cpu"
         and c.seconds <= measured.CLOSE * ranked[0].seconds
         and (request.threads > 1 or not c.variant.parallel)
     )
+    return found if len(found) > 1 else ()
 
 
 def _bounds(request: Request) -> Any:

@@ -19,7 +19,7 @@ from nearfar.algorithms.breadth_first.balls import (
     history_of,
     may_have_balls,
 )
-from nearfar.algorithms.breadth_first.equal_weights import also_equal_weights
+from nearfar.algorithms.breadth_first.equal_weights import also_equal_weights, has_declined
 from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
 from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
@@ -211,7 +211,9 @@ def _sweeps(graph: Graph, options: BreadthFirstOptions) -> bool:
     return graph.n_vertices >= _SWEPT_FROM and graph.mean_degree <= _SWEPT_DEGREE
 
 
-def _cost(facts: Facts, request: Request) -> Estimate:
+def _cost(facts: Facts, request: Request) -> Estimate | None:
+    if has_declined(facts.graph):
+        return None
     seconds = 0.4 * one_launch(facts)
     if request.once and facts.degree <= _ROAD_LIKE and facts.hops > PATIENCE:
         seconds = one_launch(facts) + _PATIENCE_SECONDS  # near-far continues

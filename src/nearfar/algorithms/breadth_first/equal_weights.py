@@ -20,7 +20,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import FARTHEST
 from nearfar.graph.slots import Slot
-from nearfar.registry import Answer, Declined, Solver, Workspace
+from nearfar.registry import CHOICES, Answer, Declined, Solver, Workspace
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array
 
@@ -28,6 +28,7 @@ from nearfar.system.devices.arrays import is_device_array
 _HOPS: Slot[Graph] = Slot("edges without weights")
 #: Lengths of paths by number of edges, by device; None is the host.
 _LENGTHS: Slot[Any] = Slot("lengths of paths by number of edges")
+_DECLINED: Slot[bool] = Slot("no memory for edges without weights")
 _FILE = "algorithms/breadth_first/lengths.cuh"
 _THREADS = 256
 
@@ -47,10 +48,17 @@ def also_equal_weights(search: Solver) -> Solver:
             answer = search(hops, source, options, workspace)
             answer.distances = _lengths_of(graph, hops, answer.distances, workspace.threads)
         except OutOfMemoryError as error:
+            _DECLINED.put(graph, True)
+            CHOICES.drop(graph)
             raise Declined(f"no memory for the edges without weights: {error}") from error
         return answer
 
     return run
+
+
+def has_declined(graph: Graph) -> bool:
+    """Return whether a search found no memory for a second copy of a graph's edges."""
+    return bool(_DECLINED.get(graph))
 
 
 def _lengths(graph: Graph) -> NDArray[Any]:

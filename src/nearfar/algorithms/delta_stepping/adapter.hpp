@@ -6,6 +6,7 @@
 // flat, so steps are factors of two and a width that proved too wide is not tried again.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "cpu/search/arithmetic.hpp"
@@ -83,6 +84,27 @@ class Adapter {
   uint64_t apiece_ = 0;
   uint64_t buckets_ = 0;
   double too_wide_ = 1e308;
+};
+
+// Geometric mean of the widths with which rows were relaxed.
+struct MeanWidth {
+  void note(uint64_t rows, double delta) {
+    if (delta != noted) [[unlikely]] {
+      noted = delta;
+      log = std::log2(delta);
+    }
+    sum += static_cast<double>(rows) * log;
+    count += static_cast<double>(rows);
+  }
+  void operator+=(const MeanWidth& more) {
+    sum += more.sum;
+    count += more.count;
+  }
+  // The mean, or `last` before any row.
+  double mean(double last) const { return count > 0 ? std::exp2(sum / count) : last; }
+
+  double sum = 0, count = 0;
+  double noted = 1, log = 0;
 };
 
 }  // namespace nearfar::delta_stepping

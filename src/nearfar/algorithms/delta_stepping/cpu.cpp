@@ -12,14 +12,15 @@ namespace {
 
 template <class View>
 Fields sequential(View& view, int64_t source, const Array& distances, std::optional<double> delta,
-                  std::optional<double> limit, const Targets& targets, bool full) {
+                  std::optional<double> limit, const Targets& targets, bool full,
+                  std::optional<double> start) {
   IterationLog log;
-  nb::dict stats =
-      call_search(view, true, source, distances, limit, targets, 1,
-                  [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
-                    return delta_stepping::sequential(csr, from, out, stop, plan_for(csr, delta),
-                                                      poll, full ? &log : nullptr);
-                  });
+  nb::dict stats = call_search(
+      view, true, source, distances, limit, targets, 1,
+      [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
+        return delta_stepping::sequential(csr, from, out, stop, plan_for(csr, delta, start), poll,
+                                          full ? &log : nullptr);
+      });
   if (full) std::move(log).write_to(stats);
   return stats;
 }
@@ -31,9 +32,8 @@ Fields parallel(View& view, int64_t source, const Array& distances, int threads,
   if (threads < 1) throw nb::value_error("threads must be at least 1");
   return call_search(view, true, source, distances, limit, targets, threads,
                      [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
-                       DeltaPlan plan = plan_for(csr, delta ? delta : start);
-                       plan.adapt = !delta;
-                       return delta_stepping::by_workers(csr, from, out, stop, plan, threads, poll);
+                       return delta_stepping::by_workers(
+                           csr, from, out, stop, plan_for(csr, delta, start), threads, poll);
                      });
 }
 
@@ -48,7 +48,7 @@ NEARFAR_BIND(m) {
   const auto define = [&m](auto function) {
     m.def("delta_stepping", function, nb::arg("view"), nb::arg("source"), nb::arg("distances"),
           nb::arg("delta") = nb::none(), nb::arg("limit") = nb::none(),
-          nb::arg("targets") = nb::none(), nb::arg("full") = false);
+          nb::arg("targets") = nb::none(), nb::arg("full") = false, nb::arg("start") = nb::none());
   };
   define(&sequential<GraphView>);
   define(&sequential<NarrowView>);

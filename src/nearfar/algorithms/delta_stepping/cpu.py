@@ -16,6 +16,8 @@ from nearfar.options import DeltaOptions
 from nearfar.registry import Answer, Estimate, variant
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from nearfar.graph.facts import Facts
     from nearfar.graph.graph import Graph
     from nearfar.registry import Request, Workspace
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 #: Widths of buckets that searches of most of the graph have tried, by number of workers.
 _WIDTHS: Slot[Widths] = Slot("widths of buckets among workers")
+_SMALL = 1 << 12  # edges of a graph that is searched faster than a width is chosen
 #: Edges per vertex from which weights of one or two bytes are stored with the targets.
 _LONG_ROWS = 16
 
@@ -40,6 +43,33 @@ def _view(graph: Graph) -> Any:
 
     narrow = NARROW_VIEW.of(graph, make)
     return graph.view if narrow is None else narrow
+
+
+def _with_widths(
+    graph: Graph,
+    options: DeltaOptions,
+    workspace: Workspace,
+    workers: int,
+    search: Callable[[float | None, float | None], dict[str, Any]],
+) -> dict[str, Any]:
+    """Search with the width that is to be tried next, and record its time; return the counters.
+
+    One worker begins with that width and adapts it: if it does not suit the graph, repeated work is
+    too expensive for one worker alone.
+    """
+    if options.delta is not None or graph.n_edges < _SMALL:
+        return search(options.delta, None)
+    widths = _WIDTHS.of(graph, Widths, workers)
+    power = widths.next_power()
+    began = time.perf_counter()
+    if power is ADAPTED or workers == 1:
+        stats = search(None, widths.width(power))
+    else:
+        stats = search(widths.width(power), None)
+    whole = workspace.limit is None and workspace.targets is None and workspace.stats == "basic"
+    if whole and 2 * stats["edges_relaxed"] >= graph.n_edges:
+        widths.learn(power, time.perf_counter() - began, stats["delta"])
+    return stats
 
 
 def _packing(facts: Facts, request: Request) -> float:
@@ -92,16 +122,14 @@ def delta_stepping(
 ) -> Answer:
     """Search with buckets instead of a heap, so that memory can be prefetched."""
     distances = np.empty(graph.n_vertices, graph.weight_dtype)
-    stats = _cpu.delta_stepping(
-        _view(graph),
-        source,
-        distances,
-        options.delta,
-        workspace.limit,
-        workspace.targets,
-        workspace.stats == "full",
-    )
-    return Answer(distances, stats)
+    full = workspace.stats == "full"
+    end = workspace.limit, workspace.targets
+    view = _view(graph)
+
+    def search(delta: float | None, start: float | None) -> dict[str, Any]:
+        return _cpu.delta_stepping(view, source, distances, delta, *end, full, start)
+
+    return Answer(distances, _with_widths(graph, options, workspace, 1, search))
 
 
 @variant(
@@ -120,20 +148,10 @@ def delta_stepping_parallel(
 ) -> Answer:
     """Search with workers that synchronise only to take work from each other."""
     distances = np.empty(graph.n_vertices, graph.weight_dtype)
-    widths = _WIDTHS.of(graph, Widths, workspace.threads)
-    power = widths.next_power() if options.delta is None else ADAPTED
-    began = time.perf_counter()
-    stats = _cpu.delta_stepping_parallel(
-        _view(graph),
-        source,
-        distances,
-        workspace.threads,
-        options.delta if power is ADAPTED else widths.width(power),
-        workspace.limit,
-        workspace.targets,
-        widths.adapted,
-    )
-    whole = workspace.limit is None and workspace.targets is None
-    if whole and options.delta is None and 2 * stats["edges_relaxed"] >= graph.n_edges:
-        widths.learn(power, time.perf_counter() - began, stats["delta"])
-    return Answer(distances, stats)
+    workers, end = workspace.threads, (workspace.limit, workspace.targets)
+    view = _view(graph)
+
+    def search(delta: float | None, start: float | None) -> dict[str, Any]:
+        return _cpu.delta_stepping_parallel(view, source, distances, workers, delta, *end, start)
+
+    return Answer(distances, _with_widths(graph, options, workspace, workers, search))

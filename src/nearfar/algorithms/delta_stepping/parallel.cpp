@@ -71,7 +71,6 @@
 // [2] Yunming Zhang, Ajay Brahmakshatriya, Xinyi Chen, Laxman Dhulipala, Shoaib Kamil, Saman
 //     Amarasinghe and Julian Shun. "Optimizing ordered graph algorithms with GraphIt." CGO, 2020.
 #include <algorithm>
-#include <cmath>
 #include <exception>
 
 #include "algorithms/delta_stepping/delta_stepping.hpp"
@@ -606,8 +605,7 @@ SearchStats parallel(const C& csr, Index source, typename C::Weight* distances,
     stats.workers += workers.data[i].stats.vertices_processed != 0;
     stats += workers.data[i].stats;
   }
-  stats.delta = first.ring.delta();
-  if (plan.adapt && widths.count > 0) stats.delta = std::exp2(widths.sum / widths.count);
+  stats.delta = plan.adapt ? widths.mean(first.ring.delta()) : first.ring.delta();
   return stats;
 }
 

@@ -45,9 +45,11 @@ inline double first_delta(const C& csr) {
   return delta > 0 ? delta : 1;
 }
 
+// `delta`: a width that stays. `start`: the first of those that adapt.
 template <class C>
-inline DeltaPlan plan_for(const C& csr, std::optional<double> delta) {
-  DeltaPlan plan{delta ? *delta : first_delta(csr), !delta};
+inline DeltaPlan plan_for(const C& csr, std::optional<double> delta,
+                          std::optional<double> start = std::nullopt) {
+  DeltaPlan plan{delta ? *delta : start ? *start : first_delta(csr), !delta};
   // Delta and its inverse must not overflow.
   plan.delta = std::clamp(plan.delta, 1e-300, 1e300);
   return plan;

@@ -70,6 +70,7 @@ void search(Memory<C>& memory, Index source, typename C::Weight* distances,
   auto& ring = work.ring;
   auto& stats = work.stats;
   auto& now = memory.now;
+  MeanWidth widths;
   Adapter adapter(adapt, kManyEdges + work.n_edges() / 32);
   distances[source] = 0;
   ring.push({source, 0});
@@ -104,6 +105,7 @@ void search(Memory<C>& memory, Index source, typename C::Weight* distances,
     }
     work.renew_bound();
     ++stats.iterations;
+    widths.note(stats.vertices_processed - rows, ring.delta());
     const double factor =
         adapter.after_bucket(stats.vertices_processed - rows, stats.edges_relaxed - edges,
                              work.repeated, 0, ring.delta());
@@ -114,7 +116,7 @@ void search(Memory<C>& memory, Index source, typename C::Weight* distances,
       note_iteration(*log, stats.vertices_processed - rows, ring.near_size(), ring.far_size(),
                      stats.edges_relaxed - edges);
   }
-  stats.delta = ring.delta();
+  stats.delta = adapt ? widths.mean(ring.delta()) : ring.delta();
   stats.delta_changes = ring.changes();
 }
 

@@ -1,8 +1,8 @@
-"""Widths of the buckets of several workers, compared from search to search of a graph.
+"""Widths of buckets, compared from search to search of a graph.
 
-Within a search each worker adapts the width of its buckets by counts of entries and repeats, which
-say nothing about what a repeat, a bucket or a theft costs on this machine. So later searches of a
-graph also try fixed widths, half or twice the fastest so far, until neither is faster.
+Within a search the width adapts by counts of entries and repeats, which say nothing about what a
+repeat, a bucket or a theft costs on this machine. So the next searches of a graph begin with the
+mean width of the last one, and others try widths around it, until none is faster.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-#: The width adapts during the search. Other widths are powers of two times its mean.
+#: The width that adapts during the search, from its mean in the last one. Other widths are powers
+#: of two times that mean.
 ADAPTED = None
+_STEPS = (-2, 2, -1, 1)  # powers from the fastest width to those that are compared with it
 _FARTHEST = 5  # greatest power
 _GAIN = 0.97  # relative time below which another width is better
 _CLOSE = 1.1  # relative time up to which a width is tried twice
+_SETTLED = 16  # searches with a width after which others are rarely compared again
 
 
 @dataclass(slots=True)
@@ -25,20 +28,36 @@ class Widths:
     # Number of searches and their seconds, by power. The first search of a graph, which may prepare
     # it and begins with a guess, does not count.
     times: dict[int | None, tuple[int, float]] = field(default_factory=dict)
+    _power: int | None = ADAPTED  # of the next search
 
-    def width(self, power: int) -> float:
-        """Return a fixed width."""
-        assert self.adapted is not None
+    def width(self, power: int | None) -> float | None:
+        """Return a width, or None before the first search."""
+        if power is ADAPTED or self.adapted is None:
+            return self.adapted
         return math.ldexp(self.adapted, power)
 
     def next_power(self) -> int | None:
         """Return the power of the next search: the fastest so far, or one that is not tried yet."""
+        return self._power
+
+    def learn(self, power: int | None, seconds: float, width: float) -> None:
+        """Record a search of most of the graph, and its mean width if it adapted."""
+        first = self.adapted is None
+        if power is ADAPTED:
+            self.adapted = width
+        if first:
+            return
+        searches, total = self.times.get(power, (0, 0.0))
+        self.times[power] = searches + 1, total + seconds
+        if searches < _SETTLED or searches % _SETTLED == 0:
+            self._power = self._choose()
+
+    def _choose(self) -> int | None:
         if ADAPTED not in self.times:
             return ADAPTED
         best = min(self.times, key=self._mean)
-        at = 0 if best is ADAPTED else best
-        near = (at - 1, at + 1) if at <= 0 else (at + 1, at - 1)
-        for power in near:
+        for step in _STEPS:
+            power = step + (0 if best is ADAPTED else best)
             if power == 0 or abs(power) > _FARTHEST:
                 continue
             if power not in self.times:
@@ -47,16 +66,7 @@ class Widths:
                 return power  # the search may have been unlucky
         return best
 
-    def learn(self, power: int | None, seconds: float, width: float) -> None:
-        """Record a search of most of the graph, and its mean width if it adapted."""
-        first = self.adapted is None
-        if power is ADAPTED:
-            self.adapted = width
-        if not first:
-            searches, total = self.times.get(power, (0, 0.0))
-            self.times[power] = searches + 1, total + seconds
-
     def _mean(self, power: int | None) -> float:
-        """Return the mean seconds; a fixed width must be faster than an adapted one by a margin."""
+        """Return the mean seconds; others must be faster than the adapted width by a margin."""
         searches, seconds = self.times[power]
         return seconds / searches * (_GAIN if power is ADAPTED else 1.0)

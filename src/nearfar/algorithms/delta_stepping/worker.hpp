@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 
 #include "algorithms/delta_stepping/adapter.hpp"
@@ -194,24 +193,6 @@ class alignas(128) LongRow {
   uint32_t open_ = 0;
   SpinLock lock_;
   Piece left_{};  // under the lock
-};
-
-// Geometric mean of the widths with which rows were relaxed.
-struct MeanWidth {
-  void note(uint64_t rows, double delta) {
-    if (delta != noted) [[unlikely]] {
-      noted = delta;
-      log = std::log2(delta);
-    }
-    sum += static_cast<double>(rows) * log;
-    count += static_cast<double>(rows);
-  }
-  void operator+=(const MeanWidth& more) {
-    sum += more.sum;
-    count += more.count;
-  }
-  double sum = 0, count = 0;
-  double noted = 1, log = 0;
 };
 
 // Private state of a worker, allocated by the worker so that the memory is local to its core.
