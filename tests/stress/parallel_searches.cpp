@@ -76,7 +76,7 @@ struct Made {
   std::vector<std::vector<std::pair<int32_t, W>>> rows;
   std::vector<int32_t> indptr, indices;
   std::vector<W> weights;
-  std::vector<PackedEdge<int32_t, W>> edges;
+  std::vector<PackedEdge<W>> edges;
   bool dead_ends = false;
 
   explicit Made(std::mt19937& random) {
@@ -154,10 +154,10 @@ struct Made {
   }
 
   void star(std::mt19937& random) {
-    const std::size_t n = 2 + random() % 20'000, middle = random() % n;
+    // Up to four middles, whose rows are shared by all workers if there are enough leaves.
+    const std::size_t middles = 1 + random() % 4, n = middles + 1 + random() % 20'000;
     rows.resize(n);
-    for (std::size_t v = 0; v < n; ++v)
-      if (v != middle) join(random, v, middle);
+    for (std::size_t v = 1; v < n; ++v) join(random, v, v < middles ? v - 1 : v % middles);
   }
 
   void path(std::mt19937& random) {
@@ -179,8 +179,8 @@ struct Made {
     dead_ends = true;
   }
 
-  Csr<int32_t, W> csr() const {
-    Csr<int32_t, W> view;
+  Csr<W> csr() const {
+    Csr<W> view;
     view.n = static_cast<int32_t>(rows.size());
     view.m = indptr.back();
     view.indptr = indptr.data();
@@ -216,7 +216,7 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
   std::mt19937 random(seed);
   for (int round = 0; round < rounds; ++round) {
     const Made<W> made(random);
-    const Csr<int32_t, W> csr = made.csr();
+    const Csr<W> csr = made.csr();
     const std::vector<W> wanted = made.distances();
     for (int turn = 0; turn < 9; ++turn) {
       const int threads = kThreads[turn % 3];
@@ -328,8 +328,8 @@ struct Arrays {
       indptr.push_back(static_cast<int32_t>(indices.size()));
     }
   }
-  Csr<int32_t, int32_t> csr() const {
-    Csr<int32_t, int32_t> view;
+  Csr<int32_t> csr() const {
+    Csr<int32_t> view;
     view.n = static_cast<int32_t>(indptr.size() - 1);
     view.m = indptr.back();
     view.indptr = indptr.data();
