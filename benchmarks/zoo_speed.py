@@ -9,10 +9,11 @@ file graph by graph and skips graphs that were measured with the same threads, v
 so that an interrupted run can be resumed; ``--again`` measures anew.
 
 On the CPU the peers are GAP and Wasp, as in ``many_cores.py``, each with its best delta for the
-number of threads. All programs alternate, round by round, with two solves each, of which the second
-counts. If one takes less than two milliseconds it is repeated twenty times, and the least time
-after the first counts, since refilling caches after another program takes longer than such a solve.
-Peers report their own times; nearfar is timed by the wall clock around a whole call. GAP and Wasp
+number of threads. Nearfar first solves up to 20 times, while it compares methods and widths
+(``early_ms``). Then all programs alternate, round by round, with two solves each, of which the
+second counts. If one takes less than two milliseconds it is repeated twenty times, and the least
+time after the first counts, since refilling caches after another program takes longer than such a
+solve. Peers report their own times; nearfar is timed by the wall clock around a whole call. GAP and Wasp
 support only int32: other weights, and weights whose sums do not fit, are scaled and rounded for
 them so that the greatest distance is at most 2^29 (2^24 for doubleGraph, whose sums are float32).
 Every answer of nearfar is compared with a proven one; the peers verify their own.
@@ -46,6 +47,7 @@ import numpy as np
 import nearfar
 from flagship import time_cores, time_peers, time_solve
 from gpu_peers import GPU_PEERS
+from nearfar.answer.paths import Paths
 from nearfar.choose.ranking import best
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.peers import PEERS
@@ -65,6 +67,8 @@ FARTHEST = 2**29  # maximum distance for the peers' sums
 HOPELESS = 3.0  # ratio to the time of a peer's best delta from which smaller ones are not tried
 NEAR = 3  # number of deltas tried with fewer threads, around the best with more
 SHORT, OFTEN = 2e-3, 20  # seconds below which a solve is repeated, and number of repeats
+SETTLING = 20  # searches, or seconds of them, after which methods and widths have been compared
+SETTLING_SECONDS = 3.0
 LIMIT = 4.0  # maximum seconds of a peer's program, which reads the graph and solves twice
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
@@ -148,6 +152,12 @@ def on_cores(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any
         proven = nearfar.sssp(graph, source, device="cpu", method="delta_stepping", threads=1)
         nearfar.verify(graph, proven)
         truth[source] = proven
+
+    def search(source: int, count: int) -> tuple[float, Paths]:
+        began = CLOCKS[args.clock]()
+        paths = nearfar.sssp(graph, source, device="cpu", threads=count, method=args.method)
+        return CLOCKS[args.clock]() - began, paths
+
     in_a_row = 2 if max(p.stats["seconds"] for p in truth.values()) > SHORT else OFTEN
     farthest = max(float(p.distances[p.reachable].max()) for p in truth.values())
     given, scaled = for_peers(graph, farthest)
@@ -155,17 +165,19 @@ def on_cores(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any
     for program in programs.values():
         program.trials = in_a_row
     rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for count in args.threads:
+        early: list[float] = []
+        while len(early) < SETTLING and sum(early) < 1e3 * SETTLING_SECONDS:
+            early.append(1e3 * search(sources[len(early) % len(sources)], count)[0])
+        rows["nearfar", count] = {"samples_ms": [], "early_ms": early}
     for _ in range(args.rounds):
         for count in args.threads:
-            row = rows.setdefault(("nearfar", count), {"samples_ms": []})
+            row = rows["nearfar", count]
             for source in sources:
                 taken = []
                 for _ in range(in_a_row):
-                    began = CLOCKS[args.clock]()
-                    paths = nearfar.sssp(
-                        graph, source, device="cpu", threads=count, method=args.method
-                    )
-                    taken.append(1e3 * (CLOCKS[args.clock]() - began))
+                    seconds, paths = search(source, count)
+                    taken.append(1e3 * seconds)
                 if not np.array_equal(paths.distances, truth[source].distances):
                     raise SystemExit(f"{name}, {count} threads: wrong answer")
                 row["samples_ms"].append(min(taken[1:]))  # as for the peers

@@ -55,7 +55,7 @@ class Widths:
     def _choose(self) -> int | None:
         if ADAPTED not in self.times:
             return ADAPTED
-        best = min(self.times, key=self._mean)
+        best = min(list(self.times), key=self._mean)  # a copy: other threads may add to it
         for step in _STEPS:
             power = step + (0 if best is ADAPTED else best)
             if power == 0 or abs(power) > _FARTHEST:

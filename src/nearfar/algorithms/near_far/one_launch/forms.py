@@ -53,6 +53,7 @@ _GROWTH, _GROWTHS = 12.0, 256.0  # growth of the first solve, and greatest growt
 ROUNDS = (1000, 8, 2, 0)
 _SETTLED = 16  # solves of a width after which others are rarely compared again
 _GAIN = 0.97  # relative time below which another width is better
+_CLOSE = 1.1  # relative time up to which fewer rounds still are compared
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
 _GROWING = ("plain", "packed")  # kinds whose delta grows while they run
@@ -99,10 +100,6 @@ def _neighbours(width: Width, found: _Measured, *, grows: bool) -> list[Width]:
     if not grows:
         return [wider, width._replace(first=first / 2)]
     near: list[Width] = []
-    if (first, growth) == (1.0, _GROWTH) and (found.local_steps or not width.rounds):
-        at = ROUNDS.index(width.rounds)
-        rounds = (*ROUNDS[at + 1 : at + 2], *ROUNDS[max(at - 1, 0) : at])
-        near += [width._replace(rounds=count) for count in rounds]
     repeats = found.work > _REPEATED
     if found.splits <= _UNDIVIDED:  # growth hardly matters
         near += [wider, narrower]
@@ -116,6 +113,23 @@ def _neighbours(width: Width, found: _Measured, *, grows: bool) -> list[Width]:
             near += [width._replace(growth=less), width._replace(growth=1.0)]
             near.append(wider._replace(growth=less))
     return near
+
+
+def _other_rounds(width: Width, measured: dict[Width, _Measured]) -> list[Width]:
+    """Return the same width with fewer rounds, as long as that takes about as long, or more.
+
+    Rounds are compared with the usual delta, before other ones.
+    """
+    if width[:2] != (1.0, _GROWTH) or not (measured[width].local_steps or not width.rounds):
+        return []
+    at = ROUNDS.index(width.rounds)
+    found = [width._replace(rounds=rounds) for rounds in ROUNDS[max(at - 1, 0) : at]]
+    for rounds in ROUNDS[at + 1 :]:
+        fewer = width._replace(rounds=rounds)
+        found.append(fewer)
+        if fewer not in measured or measured[fewer].mean > _CLOSE * measured[width].mean:
+            break
+    return found
 
 
 @dataclass(slots=True)
@@ -145,7 +159,9 @@ class _History:
         """Return the fastest width, or a neighbour of it that is still to be measured."""
         best, measured = Width(1.0, _GROWTH), self.widths.get(kind, {})
         while best in measured:
-            near = _neighbours(best, measured[best], grows=kind in _GROWING)
+            grows = kind in _GROWING
+            near = _other_rounds(best, measured) if grows else []
+            near += _neighbours(best, measured[best], grows=grows)
             faster = [width for width in near if width in measured]
             faster = [w for w in faster if measured[w].mean < _GAIN * measured[best].mean]
             if not faster:
