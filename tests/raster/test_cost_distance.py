@@ -170,6 +170,18 @@ def test_costs_changed_between_searches_are_checked_again(options: dict[str, Any
         nearfar.distances(raster, [(40, 45), (41, 45)])
 
 
+def test_heights_changed_between_searches_are_checked_again() -> None:
+    cost = np.ones((8, 9))
+    cost.flags.writeable = False
+    heights = np.zeros((8, 9))
+    raster = Raster(cost, elevation=heights)
+    assert cost_distance(raster, (0, 0)).stats["barriers"] == 0
+    heights[:, 4] = np.nan
+    surface = cost_distance(raster, (0, 0))
+    assert surface.stats["barriers"] == 8
+    assert surface.reachable.sum() == 8 * 4
+
+
 def test_negative_costs_that_appear_later_become_barriers() -> None:
     cost = np.ones((70, 70))
     raster = Raster(cost, negative="barrier")
@@ -422,12 +434,23 @@ GOOD = np.ones((4, 5))
         (lambda: cost_distance(GOOD, (0, 0), device="tpu"), errors.OptionError, "device"),
         (lambda: cost_distance(GOOD, (0, 0), targets=[(9, 9)]), errors.VertexError, "target"),
         (lambda: cost_distance(GOOD, (0, 0), sampling=2), errors.OptionError, "sampling"),
+        (
+            lambda: cost_distance(GOOD, (0, 0), conectivity=4),
+            errors.OptionError,
+            "no option 'conectivity'.* did you mean 'connectivity'",
+        ),
         (lambda: cost_distance(Raster(GOOD), (0, 0), step="mean"), errors.OptionError, "already"),
+        (lambda: cost_distance(Raster(GOOD), (0, 0), stap="mean"), errors.OptionError, "no option"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_an_error_of_the_users_function_is_not_taken_for_an_option() -> None:
+    with pytest.raises(TypeError, match="keyword-only argument: 'scale'"):
+        cost_distance(GOOD, (0, 0), elevation=GOOD, slope=lambda slopes, *, scale: slopes * scale)
 
 
 def test_unreached_targets_say_so() -> None:

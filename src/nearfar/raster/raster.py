@@ -85,7 +85,7 @@ class Raster:
         Offsets of the cells that steps come from, ascending; in a volume of one plane only those
         within it.
     n_barriers : int
-        Cells that no path enters; counted on first use.
+        Cells that no path enters; counted on first use, and again by each search.
 
     Raises
     ------
@@ -192,10 +192,11 @@ class Raster:
 
     @property
     def cost(self) -> NDArray[Any]:
-        """Costs on the host; costs on a device are copied on first use."""
-        if self._host_cost is None:
-            self._host_cost = to_host(self.device_cost)
-        return self._host_cost
+        """Costs on the host; costs on a device are copied on first use after each search began."""
+        costs = self._host_cost  # another thread's search may drop it
+        if costs is None:
+            self._host_cost = costs = to_host(self.device_cost)
+        return costs
 
     @property
     def _array(self) -> Any:
@@ -458,11 +459,12 @@ class Raster:
         The engines read suitable costs in place and unchecked, and a search over a negative one
         might not end. On the CPU the scan takes about 2 % of the time of a search of all cells.
         """
-        if self.device_cost is None:
-            changed = must_copy(self.cost, self.cost, True)  # if anything can write to it
-        else:
-            marked = _no_data_in(self.no_data, self.dtype)
-            changed = self.dtype.kind == "i" or _has_negative(self.device_cost, marked)
+        if self.device_cost is not None:
+            self._host_cost = None  # a copy, which may differ from the costs by now
+            changed = True
+        else:  # if anything can write to them
+            arrays = (self.cost, self.elevation)
+            changed = any(must_copy(a, a, True) for a in arrays if a is not None)
         if changed:
             self._scan(again=True)
             self._refuse_negative()
@@ -599,14 +601,6 @@ def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArra
         there: NDArray[Any] = module.ascontiguousarray(array.astype(dtype, copy=False))
         return there
     return np.require(array, dtype=dtype, requirements=("C", "A"))
-
-
-def _has_negative(cost: Any, no_data: Any) -> bool:
-    """Return whether device costs have a negative one that does not mark missing data."""
-    negative = cost < 0
-    if no_data is not None:
-        negative &= cost != no_data
-    return bool(negative.any())
 
 
 def _scan_on_device(

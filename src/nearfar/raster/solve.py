@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import threading
 import time
@@ -15,6 +16,7 @@ from nearfar.errors import (
     OptionError,
     OutOfMemoryError,
     VertexError,
+    did_you_mean,
     keyword,
     quoted,
 )
@@ -287,18 +289,17 @@ def corridor(
 
 def as_raster(cost: Any, keywords: dict[str, Any]) -> Raster:
     """Convert an array to a Raster; a Raster is returned unchanged."""
+    known = [*inspect.signature(Raster).parameters][1:]
+    for name in keywords:
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise OptionError(f"no option {quoted(name)}: see nearfar.raster.Raster{near}")
     if isinstance(cost, Raster):
         if keywords:
             raise OptionError(f"{next(iter(keywords))}: the Raster has it already")
         cost._look_again()
         return cost
-    try:
-        return Raster(cost, **keywords)
-    except TypeError as error:
-        if "keyword" not in str(error):
-            raise
-        name = str(error).rpartition("argument ")[2]
-        raise OptionError(f"no option {name}: see nearfar.raster.Raster") from None
+    return Raster(cost, **keywords)
 
 
 def _search(
