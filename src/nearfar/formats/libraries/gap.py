@@ -34,6 +34,8 @@ def write_list(graph: Graph, sink: Sink) -> None:
     """Write every stored edge as a line; with weights the name should end in `.wel`."""
     from nearfar.formats.roads.dimacs import write_arcs
 
+    if not graph.n_edges:  # nothing would tell the file from one that was cut short
+        raise sink.fail("the graph has no edges, and this format holds nothing else: use .sg")
     write_arcs(graph, sink, weights=graph.is_weighted)
 
 
