@@ -2,8 +2,8 @@
 
 Little-endian: uint64 version, bytes of edge data, vertices, edges; uint64 row ends; targets (in
 version 1 padded to 8 bytes); edge data. The file does not record whether its edge data are
-integers or floats: the option ``data`` does, and a file of floats is not read without it. DIMACS text has the same suffix; the first 8 bytes
-distinguish them.
+integers or floats: the option ``data`` does, and a file of floats is not read without it. DIMACS
+text has the same suffix; the first 8 bytes distinguish them.
 """
 
 from __future__ import annotations

@@ -80,8 +80,8 @@ def write_serialized(graph: Graph, sink: Sink, *, weighted: bool | None = None) 
         weighted = split_suffix(sink.path)[0] == ".wsg"
         if graph.is_weighted and not weighted:
             raise sink.fail(
-                "the graph has weights, which only .wsg holds: end the name so, or pass "
-                f"{keyword('weighted', False)}"
+                "the graph has weights, which only .wsg holds: end the name so, or read the graph "
+                f"with {keyword('weight', None)}"
             )
     sink.write(_HEADER.pack(graph.directed, graph.n_edges, graph.n_vertices))
     for part in [graph, graph.transpose()] if graph.directed else [graph]:
