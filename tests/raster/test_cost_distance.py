@@ -384,6 +384,7 @@ def test_rows_of_several_sources() -> None:
         whole = cost_distance(cost, source).distances
         np.testing.assert_array_equal(row, whole[tuple(open_[-4:].T)])
     assert cost_distances(cost, open_[:2]).shape == (2, 40, 50)
+    assert cost_distances(cost, open_[:2], targets=[]).shape == (2, 0)
 
 
 GOOD = np.ones((4, 5))
@@ -403,6 +404,8 @@ GOOD = np.ones((4, 5))
         (lambda: Raster(GOOD, cell_size=(1, 2, 3)), errors.OptionError, "cell_size"),
         (lambda: Raster(GOOD, negative="no"), errors.OptionError, "negative"),
         (lambda: Raster(GOOD, step=["mean"]), errors.OptionError, "'mean' or 'enter'"),
+        (lambda: Raster(GOOD, lengths="no"), errors.OptionError, "lengths is 'no': give true"),
+        (lambda: Raster(GOOD, cut_corners="no"), errors.OptionError, "cut_corners is 'no'"),
         (lambda: Raster(GOOD, no_data="x"), errors.OptionError, "no_data"),
         (lambda: Raster(GOOD, dtype=np.int32), errors.OptionError, "lengths=False"),
         (lambda: Raster(GOOD, dtype="complex64"), errors.OptionError, "dtype"),
@@ -433,6 +436,7 @@ GOOD = np.ones((4, 5))
         (lambda: cost_distance(GOOD, (0, 0)).path_to([(0, 0), (1, 1)]), errors.VertexError, "one"),
         (lambda: cost_distance(GOOD, (0, 0), device="tpu"), errors.OptionError, "device"),
         (lambda: cost_distance(GOOD, (0, 0), targets=[(9, 9)]), errors.VertexError, "target"),
+        (lambda: cost_distance(GOOD, (0, 0), targets=[]), errors.OptionError, "targets is empty"),
         (lambda: cost_distance(GOOD, (0, 0), sampling=2), errors.OptionError, "sampling"),
         (
             lambda: cost_distance(GOOD, (0, 0), conectivity=4),

@@ -19,6 +19,7 @@ from nearfar.errors import (
 )
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value, weight_dtype_of
 from nearfar.graph.given import as_numpy, must_copy
+from nearfar.options import check_kind
 from nearfar.raster.slopes import SlopeTable
 from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
 from nearfar.system.threads import check_threads
@@ -146,6 +147,8 @@ class Raster:
                 f"{keyword('connectivity')} is {quoted(connectivity)}: give one of "
                 f"{', '.join(map(str, choices))} in {given.ndim} dimensions"
             )
+        check_kind("Raster", "lengths", lengths, "bool")
+        check_kind("Raster", "cut_corners", cut_corners, "bool")
         self.connectivity, self.step, self.lengths = int(connectivity), step, bool(lengths)
         no_data = _fill_value(cost) if no_data is None else no_data
         self.no_data, self.negative = _mark_in(no_data, given.dtype), negative

@@ -133,6 +133,8 @@ def cost_distance(
             cell = tuple(int(i) for i in np.unravel_index(start, grid.shape))
             raise VertexError(f"source {cell} is on a barrier: its cost is {grid._cost_of(cell)}")
     ends = np.empty(0, dtype=np.int64) if targets is None else grid.cells(targets, "target")
+    if targets is not None and not len(ends):
+        raise OptionError("targets is empty: name at least one cell, or omit it")
     bound = check_limit(limit, grid.dtype)
     check_kind("cost_distance", "memory", memory, "int | None")
     begin = _initial(initial, len(starts), grid.dtype)
@@ -224,6 +226,8 @@ def cost_distances(
     grid = as_raster(cost, raster)
     starts = grid.cells(sources, "source")
     ends = None if targets is None else grid.cells(targets, "target")
+    if ends is not None and not len(ends):
+        return np.empty((len(starts), 0), dtype=grid.dtype)
     named = None if ends is None else np.stack(np.unravel_index(ends, grid.shape), axis=1)
     rows = []
     for start in starts:
