@@ -394,6 +394,11 @@ GOOD = np.ones((4, 5))
     ("call", "error", "words"),
     [
         (lambda: Raster(np.array([[1.0, -2.0]])), errors.NegativeWeightError, r"cell \(0, 1\)"),
+        (
+            lambda: Raster(np.array([[-9.0, -9], [3, -2]]), no_data=-9),
+            errors.NegativeWeightError,
+            r"^1 negative cost, the first at cell \(1, 1\).* as no_data, or pass negative='barrier'",
+        ),
         (lambda: Raster(np.ones(3)), errors.GraphError, "2 or 3 dimensions"),
         (lambda: Raster(np.ones((0, 3))), errors.GraphError, "2 or 3 dimensions"),
         (lambda: Raster([[1, 2], [3]]), errors.GraphError, "cannot be read as an array"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from nearfar.errors import (
     GraphError,
+    NearfarError,
     NegativeWeightError,
     OptionError,
     VertexError,
@@ -505,7 +506,7 @@ class Raster:
             sizes = [math.nan]
         if not all(math.isfinite(size) and size > 0 for size in sizes):
             raise OptionError(
-                f"{keyword('cell_size')} is {quoted(given)}: give a length above 0, or {ndim}"
+                f"{keyword('cell_size')} is {quoted(given)}: give a length above 0, or {ndim} of them"
             )
         return tuple(sizes)
 
@@ -636,12 +637,18 @@ def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
 
 def _negative(raster: Raster, first: int) -> NegativeWeightError:
     """Return the error for a negative cost, which names the cell instead of an edge."""
-    count = int((raster._array < 0).sum())
+    negative = raster._array < 0
+    marked = _no_data_in(raster.no_data, raster.dtype)
+    if marked is not None:
+        negative &= raster._array != marked
+    count = int(negative.sum())
     error = NegativeWeightError(first, count)
     cell = tuple(int(i) for i in np.unravel_index(first, raster.shape))
-    error.args = (
+    NearfarError.__init__(
+        error,
         f"{count} negative cost{'s' if count > 1 else ''}, the first at cell {cell}: costs are "
-        "non-negative; name the value of missing data as no_data, or pass negative='barrier'",
+        f"non-negative; name the value of missing data as {keyword('no_data')}, or pass "
+        f"{keyword('negative', 'barrier')}",
     )
     return error
 
