@@ -338,6 +338,9 @@ def test_geographic_tables() -> None:
     several = geopandas.GeoDataFrame(geometry=[lines[0], MultiLineString(lines)])
     with pytest.raises(GraphError, match="row 1 holds MultiLineString: give single lines"):
         Graph.from_geodataframe(several)
+    for other in (table.geometry, pd.DataFrame({"a": [1]})):  # regression: an AttributeError
+        with pytest.raises(GraphError, match="give a GeoDataFrame"):
+            Graph.from_geodataframe(other)
 
 
 # ---- GraphML -------------------------------------------------------------------------------------

@@ -397,7 +397,7 @@ GOOD = np.ones((4, 5))
         (
             lambda: Raster(np.array([[-9.0, -9], [3, -2]]), no_data=-9),
             errors.NegativeWeightError,
-            r"^1 negative cost, the first at cell \(1, 1\).* as no_data, or pass negative='barrier'",
+            r"^1 negative cost, the first at cell \(1, 1\).* as no_data, or pass negative=",
         ),
         (lambda: Raster(np.ones(3)), errors.GraphError, "2 or 3 dimensions"),
         (lambda: Raster(np.ones((0, 3))), errors.GraphError, "2 or 3 dimensions"),

@@ -87,7 +87,7 @@ class Raster:
         Offsets of the cells that steps come from, ascending; in a volume of one plane only those
         within it.
     n_barriers : int
-        Cells that no path enters; counted on first use, and again by each search.
+        Cells that no path enters; counted on first use and by each search.
 
     Raises
     ------
@@ -196,7 +196,7 @@ class Raster:
 
     @property
     def cost(self) -> NDArray[Any]:
-        """Costs on the host; costs on a device are copied on first use after each search began."""
+        """Costs on the host; costs on a device are copied on first use."""
         costs = self._host_cost  # another thread's search may drop it
         if costs is None:
             self._host_cost = costs = to_host(self.device_cost)
@@ -506,7 +506,8 @@ class Raster:
             sizes = [math.nan]
         if not all(math.isfinite(size) and size > 0 for size in sizes):
             raise OptionError(
-                f"{keyword('cell_size')} is {quoted(given)}: give a length above 0, or {ndim} of them"
+                f"{keyword('cell_size')} is {quoted(given)}: give a length above 0, or {ndim} of "
+                "them"
             )
         return tuple(sizes)
 

@@ -108,6 +108,6 @@ register(
         read=read,
         write=write,
         sniff=sniff,
-        keeps="weights (pass data='float' to read floats); every edge as an arc",
+        keeps="weights; every edge as an arc",
     )
 )
