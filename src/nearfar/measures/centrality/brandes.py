@@ -131,7 +131,7 @@ def betweenness(
     edges; O(n + m) memory per worker. Relative errors are below 1e-12 on graphs whose paths have
     thousands of edges. A GPU adds in another order, the same in every run on an equal number of
     devices of one kind. NetworkX misses paths over edges of weight 0 where it settles the head
-    before the tail.
+    first.
 
     References
     ----------
