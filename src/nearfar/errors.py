@@ -210,15 +210,21 @@ class NegativeWeightError(NearfarError, ValueError):
         Number of negative edges.
     accepted_by : iterable of str
         Ids of the variants that accept negative weights.
+    ends : tuple
+        Names of its source and target, or empty.
     """
 
-    def __init__(self, edge: int, count: int, accepted_by: Iterable[str] = ()) -> None:
+    def __init__(
+        self, edge: int, count: int, accepted_by: Iterable[str] = (), ends: Sequence[Any] = ()
+    ) -> None:
         self.edge, self.count, self.accepted_by = int(edge), int(count), tuple(accepted_by)
+        self.ends = tuple(ends)
+        which = " from {} to {}".format(*map(quoted, self.ends)) if self.ends else ""
         advice = f"; use one of: {', '.join(self.accepted_by)}" if self.accepted_by else ""
         plural = "weight" if self.count == 1 else "weights"
         super().__init__(
-            f"{self.count} negative {plural}, the first on edge {self.edge}: this method needs "
-            f"non-negative weights{advice}"
+            f"{self.count} negative {plural}, the first on edge {self.edge}{which}: this method "
+            f"needs non-negative weights{advice}"
         )
 
 

@@ -510,3 +510,11 @@ def test_a_large_matrix_is_not_printed_unasked(tmp_path: Path) -> None:
     assert "--source" in line
     assert len(succeed("distances", graph, "--reduce", "mean").splitlines()) == 1_500
     assert len(succeed("distances", graph, "--target", 1).splitlines()) == 1_500
+
+
+@pytest.mark.parametrize("suffix", [".sg", ".jlg"])
+def test_weights_that_a_format_does_not_hold(graph_file: Path, tmp_path: Path, suffix: str) -> None:
+    """Regression: the message advised a reader's option, or a method of Python."""
+    said = fail(Exit.BAD_INPUT, "convert", graph_file, tmp_path / f"g{suffix}")
+    assert "read the graph with --weight none" in said
+    assert run("convert", graph_file, tmp_path / f"g{suffix}", "--weight", "none").returncode == 0

@@ -90,17 +90,17 @@ def test_round_trip(name: str, graph: Graph, packed: str, tmp_path: Path) -> Non
     suffix, restrict, keeps_directed, keeps_isolated = TRIPS[name]
     graph = restrict(graph)
     path = tmp_path / f"graph{suffix}{packed}"
+    if graph.n_edges == 0 and name == "gap-list":
+        with pytest.raises(GraphFormatError, match=r"has no edges.*use \.sg"):
+            write(graph, path, format=name)
+        return
     write(graph, path, format=name)
     if graph.n_edges == 0 and not keeps_isolated:
-        if name == "table":
-            assert read(path, format=name).n_vertices == 0
-        else:
-            with pytest.raises(GraphFormatError, match="empty"):
-                read(path, format=name)
+        assert read(path, format=name).n_vertices == 0
         return
     options: dict[str, Any] = {"renumber": False} if name == "table" else {}
-    if name == "galois" and graph.weight_dtype.kind == "f":
-        options["data"] = "float"
+    if name == "galois":
+        options["data"] = "float" if graph.weight_dtype.kind == "f" else "int"
     dtype = graph.weight_dtype if graph.is_weighted else None
     found = read(path, format=name, dtype=dtype, **options)
     assert_same(found, graph, n=keeps_isolated)

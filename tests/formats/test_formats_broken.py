@@ -122,6 +122,10 @@ BROKEN: list[tuple[str, str, int | None, str]] = [
     (".txt", "1.0 2\n2 3\n", 1, "source '1.0' is not an integer"),
     (".txt", "1.0 2 5\n2 3 6\n", 1, "source '1.0' is not an integer"),
     (".csv", "source,target,weight\n0,1,2\n1,2,x\n", 3, "weight 'x'"),
+    (".csv", "source,source,weight\n0,1,2\n", 1, "2 columns are called 'source': rename them"),
+    (".csv", "source,target,weight,weight\n0,1,2,3\n", 1, "2 columns are called 'weight'"),
+    (".csv", "source,target,km,km\n0,1,2,3\n", 1, "no column 'weight', but numbers in km"),
+    (".csv", "source,target\nA,B\nB, A\n", None, "'A' and ' A' differ only by blanks: remove"),
     (".csv", "source,target,weight\n0,1,0.5\n0,1,inf\n", 3, "finite"),
     (".parquet", "no parquet", None, "magic"),
     (".npz", "no zip", None, "not a valid SciPy"),
@@ -537,3 +541,18 @@ def test_missing_packages_name_their_extra(tmp_path: Path, monkeypatch: Any) -> 
     (tmp_path / "g.osm").write_text(_OSM)
     with pytest.raises(MissingDependencyError, match=r"nearfar\[osm\]"):
         read(tmp_path / "g.osm")
+
+
+def test_names_that_are_not_utf8_have_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "g.txt"
+    path.write_bytes("# towns\na b 1\nb Zürich 2\n".encode("latin-1"))
+    with pytest.raises(GraphFormatError, match="save the file as UTF-8") as caught:
+        read(path)
+    assert caught.value.line == 3
+
+
+def test_names_with_blanks_around_them_are_kept_on_request(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "g.csv"
+    path.write_text("source,target\nA,B\nB, A\n")
+    assert read(path, names=True).vertex_names.tolist() == ["A", "B", " A"]  # type: ignore[union-attr]

@@ -88,6 +88,28 @@ def test_galois_versions(version: int, dtype: str | None, tmp_path: Path) -> Non
     assert found.weight_dtype == graph.weight_dtype
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floats_of_galois_are_not_read_as_integers(dtype: str, tmp_path: Path) -> None:
+    path = tmp_path / "g.vgr"
+    write(Graph.from_edges([0, 1, 2], [1, 2, 0], np.array([0.5, 0, 300], dtype=dtype)), path)
+    with pytest.raises(GraphFormatError, match=r"look like floats: pass data='float', or"):
+        read(path)
+    assert read(path, data="float").weights.tolist() == [0.5, 0, 300]  # type: ignore[union-attr]
+    assert read(path, data="int").weight_dtype.kind == "i"
+    large = np.array([1 << 30, 7, 0], dtype="int32")  # 2.0 if it were a float
+    write(Graph.from_edges([0, 1, 2], [1, 2, 0], large), path)
+    assert read(path).weights.tolist() == large.tolist()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("suffix", [".sg", ".wsg"])
+def test_gap_files_without_vertices(suffix: str, tmp_path: Path) -> None:
+    """They begin as Galois's do."""
+    write(Graph.from_edges([], [], n_vertices=0), tmp_path / f"g{suffix}")
+    assert read(tmp_path / f"g{suffix}").n_vertices == 0
+    write(Graph.from_edges([], [], n_vertices=0), tmp_path / "g.gr", format="galois")
+    assert read(tmp_path / "g.gr").n_vertices == 0
+
+
 def test_npz_is_what_scipy_writes(tmp_path: Path) -> None:
     from scipy import sparse
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import gc
 import gzip
 import lzma
 import os
 import subprocess
 import sys
+import weakref
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +22,8 @@ from nearfar import Graph
 from nearfar.errors import GraphFormatError, OptionError
 from nearfar.formats import files, read, write
 from nearfar.formats.compression import COMPRESSIONS
+from nearfar.formats.files import Source
+from nearfar.formats.lists.table_rows import arrow_buffer
 
 
 def _packers() -> dict[str, Callable[[bytes], bytes]]:
@@ -124,3 +128,18 @@ def test_archives_are_bounded(tmp_path: Path, monkeypatch: Any) -> None:
     np.savez_compressed(path, zeros=np.zeros(8 << 20, np.uint8))
     with pytest.raises(GraphFormatError, match=r"the archive holds more than [\d,]+ bytes"):
         read(path)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_no_array_of_python_is_left_to_arrows_threads(suffix: str, tmp_path: Path) -> None:
+    """A thread that releases one while the process ends aborts it."""
+    pytest.importorskip("pyarrow")
+    path = tmp_path / f"t.csv{suffix}"
+    write(Graph.from_edges([0, 1], [1, 2], [3, 4]), path)
+    source = Source(path)
+    content, array = source.data.tobytes(), weakref.ref(source.data)
+    buffer = arrow_buffer(source)
+    del source
+    gc.collect()
+    assert array() is None
+    assert buffer.to_pybytes() == content

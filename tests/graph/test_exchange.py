@@ -338,6 +338,9 @@ def test_geographic_tables() -> None:
     several = geopandas.GeoDataFrame(geometry=[lines[0], MultiLineString(lines)])
     with pytest.raises(GraphError, match="row 1 holds MultiLineString: give single lines"):
         Graph.from_geodataframe(several)
+    for other in (table.geometry, pd.DataFrame({"a": [1]})):  # regression: an AttributeError
+        with pytest.raises(GraphError, match="give a GeoDataFrame"):
+            Graph.from_geodataframe(other)
 
 
 # ---- GraphML -------------------------------------------------------------------------------------
@@ -407,3 +410,21 @@ def test_vertices_without_a_place_leave_the_coordinates_out(x: object) -> None:
     assert Graph.from_networkx(other).coordinates is None
     other.nodes[1]["x"] = 7
     assert Graph.from_networkx(other).coordinates.tolist() == [[0.5, 1.0], [7.0, 2.0]]
+
+
+def test_frames_of_a_matrix_have_one_order() -> None:
+    """Regression: rows and columns were taken in their own orders."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([[0, 1.0], [2, 0]], index=["a", "b"], columns=["b", "a"])
+    with pytest.raises(GraphError, match="rows are named a, b, columns b, a: give one order"):
+        Graph.from_dense(frame, missing=0)
+    assert Graph.from_dense(frame[frame.index], missing=0).weights.tolist() == [1, 2]  # type: ignore[union-attr]
+    assert Graph.from_dense(frame.to_numpy(), missing=0).n_edges == 2
+
+
+def test_weights_above_64_bits_are_named() -> None:
+    """Regression: the message was that they are no numbers."""
+    nx = pytest.importorskip("networkx")
+    graph = nx.Graph([(0, 1, {"weight": 10**30})])
+    with pytest.raises(GraphError, match=r"'weight' does not fit 64 bits: one is 10{30}$"):
+        Graph.from_networkx(graph)

@@ -177,9 +177,31 @@ def test_limit_below_the_saturation_avoids_the_repeat() -> None:
     assert p.n_reached == 1
 
 
+def test_a_weight_that_is_not_finite_is_located_in_the_callers_edges() -> None:
+    """Regression: the message gave its position in the rows."""
+    with pytest.raises(GraphError, match=r"weight of edge 1 is nan \(1 such edges\)"):
+        Graph.from_edges([5, 0], [0, 1], [1, np.nan], directed=False)
+
+
+def test_directed_is_true_or_false() -> None:
+    """Regression: any text counted as true."""
+    for given in ("no", None, 2, np.ones(2)):
+        with pytest.raises(GraphError, match=r"directed is .*: give True or False"):
+            Graph.from_edges([0], [1], directed=given)  # type: ignore[arg-type]
+    assert not Graph.from_edges([0], [1], directed=np.bool_(False)).directed  # type: ignore[arg-type]
+
+
+def test_an_array_without_dimensions_is_a_vertex() -> None:
+    """Regression: the message was that it is several."""
+    g = Graph.from_edges([0, 1], [1, 2])
+    assert nearfar.sssp(g, np.array(1)).source == 1  # type: ignore[arg-type]
+    with pytest.raises(VertexError, match=r"source 1\.5 is not an integer"):
+        nearfar.sssp(g, np.array(1.5))  # type: ignore[arg-type]
+
+
 def test_negative_edge_under_a_nonnegative_method() -> None:
     g = Graph.from_edges([0, 1], [1, 2], [3, -1])
-    with pytest.raises(NegativeWeightError, match="1 negative weight, the first on edge 1") as e:
+    with pytest.raises(NegativeWeightError, match="the first on edge 1 from 1 to 2:") as e:
         nearfar.sssp(g, 0, method="dijkstra_binary_heap")
     assert "bellman_ford@cpu" in e.value.accepted_by
     assert all(solve(g, method=name).reachable.all() for name in e.value.accepted_by)

@@ -177,6 +177,27 @@ def test_the_largest_of_few_is_found_on_a_long_path() -> None:
     assert (strong_parts(g)[0] == 0).all()
 
 
+def test_places_at_the_equator() -> None:
+    """Regression: at latitude 0 nothing was found without max_distance."""
+    g = nearfar.Graph.from_edges(
+        [0, 1], [1, 2], [10, 20], directed=False,
+        coordinates=[[0, 0], [1, 0], [1, 1]], attributes={"geographic": True},
+    )  # fmt: skip
+    found = g.snap([0.25, 0.5, 1.5], [0, 0, 0])
+    assert found.edge.tolist()[:2] == [0, 0]
+    np.testing.assert_allclose(found.share[:2], [0.25, 0.5])
+    assert found.found.all()
+    assert nearfar.table(g, [(0.25, 0.0)], [(1.0, 0.5)]) == pytest.approx(17.5)
+
+
+def test_points_of_shapely_say_how_to_give_them() -> None:
+    shapely = pytest.importorskip("shapely")
+    g = nearfar.Graph.from_edges([0], [1], directed=False, coordinates=[[0, 0], [1, 0]])
+    for given in (shapely.Point(0, 0), [shapely.Point(0, 0)]):
+        with pytest.raises(VertexError, match=r"holds a Point of Shapely: give x and y"):
+            nearfar.route(g, given, (1.0, 0.0))
+
+
 def test_beyond_max_distance_there_is_nothing() -> None:
     g = streets(30, seed=2)
     found = g.snap([500, 9000], [300, 9000], max_distance=500)

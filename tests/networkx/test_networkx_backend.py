@@ -498,6 +498,28 @@ def test_all_shortest_paths_are_networkxs(kind: type, weight: Any) -> None:
         ours("all_shortest_paths", graph, source, source, method="magic")
 
 
+def test_edges_of_weight_zero_count_every_shortest_path() -> None:
+    """NetworkX misses paths where a vertex is settled before an equally near predecessor."""
+    graph = nx.DiGraph()
+    ends = [(0, 1, 1), (0, 2, 1), (2, 1, 0), (1, 3, 1), (0, 4, 2), (4, 3, 0)]
+    graph.add_weighted_edges_from(ends)
+    ways = [path for v in range(1, 5) for path in nx.all_shortest_paths(graph, 0, v, "weight")]
+    ways += [path for v in (1, 3) for path in nx.all_shortest_paths(graph, 2, v, "weight")]
+    ways += [[1, 3], [4, 3]]
+    inside, on_edges = dict.fromkeys(graph, 0.0), dict.fromkeys(graph.edges(), 0.0)
+    for path in ways:
+        share = 1 / sum((path[0], path[-1]) == (other[0], other[-1]) for other in ways)
+        for v in path[1:-1]:
+            inside[v] += share
+        for edge in itertools.pairwise(path):
+            on_edges[edge] += share
+    got = ours("betweenness_centrality", graph, normalized=False)
+    assert got == pytest.approx(inside)
+    assert ours("edge_betweenness_centrality", graph, normalized=False) == pytest.approx(on_edges)
+    other = theirs("betweenness_centrality", graph, normalized=False)
+    assert other != pytest.approx(inside)  # the reference of betweenness says so
+
+
 def test_what_counts_of_paths_leave_to_networkx() -> None:
     graph = nx.Graph([(0, 1), (1, 2)])
     nx.set_edge_attributes(graph, 0, "weight")

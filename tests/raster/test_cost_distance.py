@@ -170,6 +170,18 @@ def test_costs_changed_between_searches_are_checked_again(options: dict[str, Any
         nearfar.distances(raster, [(40, 45), (41, 45)])
 
 
+def test_heights_changed_between_searches_are_checked_again() -> None:
+    cost = np.ones((8, 9))
+    cost.flags.writeable = False
+    heights = np.zeros((8, 9))
+    raster = Raster(cost, elevation=heights)
+    assert cost_distance(raster, (0, 0)).stats["barriers"] == 0
+    heights[:, 4] = np.nan
+    surface = cost_distance(raster, (0, 0))
+    assert surface.stats["barriers"] == 8
+    assert surface.reachable.sum() == 8 * 4
+
+
 def test_negative_costs_that_appear_later_become_barriers() -> None:
     cost = np.ones((70, 70))
     raster = Raster(cost, negative="barrier")
@@ -372,6 +384,7 @@ def test_rows_of_several_sources() -> None:
         whole = cost_distance(cost, source).distances
         np.testing.assert_array_equal(row, whole[tuple(open_[-4:].T)])
     assert cost_distances(cost, open_[:2]).shape == (2, 40, 50)
+    assert cost_distances(cost, open_[:2], targets=[]).shape == (2, 0)
 
 
 GOOD = np.ones((4, 5))
@@ -381,6 +394,11 @@ GOOD = np.ones((4, 5))
     ("call", "error", "words"),
     [
         (lambda: Raster(np.array([[1.0, -2.0]])), errors.NegativeWeightError, r"cell \(0, 1\)"),
+        (
+            lambda: Raster(np.array([[-9.0, -9], [3, -2]]), no_data=-9),
+            errors.NegativeWeightError,
+            r"^1 negative cost, the first at cell \(1, 1\).* as no_data, or pass negative=",
+        ),
         (lambda: Raster(np.ones(3)), errors.GraphError, "2 or 3 dimensions"),
         (lambda: Raster(np.ones((0, 3))), errors.GraphError, "2 or 3 dimensions"),
         (lambda: Raster([[1, 2], [3]]), errors.GraphError, "cannot be read as an array"),
@@ -391,6 +409,8 @@ GOOD = np.ones((4, 5))
         (lambda: Raster(GOOD, cell_size=(1, 2, 3)), errors.OptionError, "cell_size"),
         (lambda: Raster(GOOD, negative="no"), errors.OptionError, "negative"),
         (lambda: Raster(GOOD, step=["mean"]), errors.OptionError, "'mean' or 'enter'"),
+        (lambda: Raster(GOOD, lengths="no"), errors.OptionError, "lengths is 'no': give true"),
+        (lambda: Raster(GOOD, cut_corners="no"), errors.OptionError, "cut_corners is 'no'"),
         (lambda: Raster(GOOD, no_data="x"), errors.OptionError, "no_data"),
         (lambda: Raster(GOOD, dtype=np.int32), errors.OptionError, "lengths=False"),
         (lambda: Raster(GOOD, dtype="complex64"), errors.OptionError, "dtype"),
@@ -421,13 +441,25 @@ GOOD = np.ones((4, 5))
         (lambda: cost_distance(GOOD, (0, 0)).path_to([(0, 0), (1, 1)]), errors.VertexError, "one"),
         (lambda: cost_distance(GOOD, (0, 0), device="tpu"), errors.OptionError, "device"),
         (lambda: cost_distance(GOOD, (0, 0), targets=[(9, 9)]), errors.VertexError, "target"),
+        (lambda: cost_distance(GOOD, (0, 0), targets=[]), errors.OptionError, "targets is empty"),
         (lambda: cost_distance(GOOD, (0, 0), sampling=2), errors.OptionError, "sampling"),
+        (
+            lambda: cost_distance(GOOD, (0, 0), conectivity=4),
+            errors.OptionError,
+            "no option 'conectivity'.* did you mean 'connectivity'",
+        ),
         (lambda: cost_distance(Raster(GOOD), (0, 0), step="mean"), errors.OptionError, "already"),
+        (lambda: cost_distance(Raster(GOOD), (0, 0), stap="mean"), errors.OptionError, "no option"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_an_error_of_the_users_function_is_not_taken_for_an_option() -> None:
+    with pytest.raises(TypeError, match="keyword-only argument: 'scale'"):
+        cost_distance(GOOD, (0, 0), elevation=GOOD, slope=lambda slopes, *, scale: slopes * scale)
 
 
 def test_unreached_targets_say_so() -> None:

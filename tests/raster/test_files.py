@@ -245,6 +245,7 @@ def test_the_command_walks_over_terrain(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (("a.npy", "--from", "1,x"), "is not a cell"),
+        (("a.npy", "--from", "1", "2"), "'1' is not a cell: give ROW,COLUMN"),
         (("a.npy", "--from", "9,9"), "outside"),
         (("a.npy", "--from", "0,0", "--paths", "b.geojson"), "--paths needs --to"),
         (("-", "--from", "0,0"), "--elevation"),

@@ -57,6 +57,7 @@ def test_forms_of_rasters(options: dict[str, Any]) -> None:
     raster = Raster(cost, **options)
     first, *others = least_cost_paths(raster, [((3, 4), (30, 40))], 3)[0]
     assert path_cost(raster, first.cells) == first.cost
+    assert path_cost(np.ones((2, 2)), [(0, 0), (0, 1)]) == 1  # regression: an AttributeError
     assert all(path.cost >= first.cost for path in others)
 
 

@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nearfar.errors import OptionError, OutOfMemoryError
+from nearfar.errors import (
+    DistanceOverflowError,
+    NegativeWeightError,
+    OptionError,
+    OutOfMemoryError,
+)
 from nearfar.raster import Raster, SlopeTable, cost_distance, cuda, map_array
+from nearfar.system.devices import runtime
 from tests.covering import each_value
 from tests.raster.landscapes import noise, serpentine
 
@@ -206,3 +212,39 @@ def test_handed_over_where_few_tiles_are_at_work(
 def test_kept_by_the_device_where_many_tiles_are_at_work() -> None:
     surface = cost_distance(Raster(noise((120, 120), np.float32)), (60, 60), device="cuda")
     assert surface.stats["handed_over"] == 0
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_device_costs_changed_between_searches_are_read_again(dtype: Any) -> None:
+    cp = runtime.cupy()
+    exact: dict[str, Any] = {} if dtype is np.float32 else {"step": "enter", "lengths": False}
+    cost = np.ones((40, 50), dtype=dtype)
+    there = cp.asarray(cost)
+    raster = Raster(there, no_data=7, **exact)
+    before = cost_distance(raster, (0, 0), device="cuda")
+    assert before.stats["barriers"] == 0
+    np.testing.assert_array_equal(raster.cost, cost)
+    cost[:, 20:] = 3
+    cost[:30, 10] = 7
+    there[...] = cp.asarray(cost)
+    fresh = cost_distance(Raster(cost, no_data=7, **exact), (0, 0))
+    for device in ("cuda", "cpu"):
+        changed = cost_distance(raster, (0, 0), device=device)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(runtime.download(changed.distances), fresh.distances)
+        assert changed.stats["barriers"] == raster.n_barriers == 30
+        assert raster.greatest_cost == 3
+        assert changed.path_to((0, 49)).tolist() == fresh.path_to((0, 49)).tolist()
+    there[5, 5] = -1
+    with pytest.raises(NegativeWeightError, match=r"cell \(5, 5\)"):
+        cost_distance(raster, (0, 0), device="cuda")
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_device_costs_that_grow_between_searches_may_overflow() -> None:
+    there = runtime.cupy().asarray(np.ones((4, 40), dtype=np.float32))
+    raster = Raster(there)
+    cost_distance(raster, (0, 0), device="cuda")
+    there[...] = 3e37
+    with pytest.raises(DistanceOverflowError, match="float32"):
+        cost_distance(raster, (0, 0), device="cuda")

@@ -15,6 +15,7 @@ from nearfar.cli.answers import parquet
 from nearfar.cli.arguments import read_vertex
 from nearfar.errors import OptionError, listed, quoted
 from nearfar.formats.files import Source, library_errors
+from nearfar.formats.lists.table_rows import arrow_buffer
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 
@@ -49,7 +50,7 @@ def parquet_columns(source: Source) -> tuple[dict[str, list[Any]], dict[bytes, b
     with library_errors(source.path, "Parquet"):
         import pyarrow
 
-        table = module.read_table(pyarrow.BufferReader(pyarrow.py_buffer(source.data)))
+        table = module.read_table(pyarrow.BufferReader(arrow_buffer(source)))
         columns = {name: table[name].to_pylist() for name in set(table.column_names)}
         return columns, table.schema.metadata or {}
 

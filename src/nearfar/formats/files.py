@@ -224,7 +224,8 @@ class Sink:
     ----------
     path : str
         Final name, for messages.
-    file : binary file object File object that compresses.
+    file : binary file object
+        File object that compresses.
     """
 
     def __init__(self, path: str, file: BinaryIO, progress: Progress | None) -> None:

@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, OutOfMemoryError, quoted
-from nearfar.graph.given import as_indices, as_numpy, as_weights, frozen, kept, must_copy
+from nearfar.graph.given import (
+    as_direction,
+    as_indices,
+    as_numpy,
+    as_weights,
+    frozen,
+    kept,
+    must_copy,
+)
 from nearfar.system.memory import free_memory
 from nearfar.system.threads import default_threads
 
@@ -305,6 +313,7 @@ def from_edges(
     source, target = as_indices(sources, "sources"), as_indices(targets, "targets")
     if len(source) != len(target):
         raise GraphError(f"{len(source)} sources and {len(target)} targets: give one per edge")
+    directed = as_direction(directed)
     k = len(source)
     n = _count_vertices(source, target, n_vertices)
     values: NDArray[Any] | None = None
@@ -327,7 +336,16 @@ def from_edges(
     indptr, indices = np.empty(n + 1, dtype=dtype), np.empty(m, dtype=dtype)
     ordered = None if values is None else np.empty(m, dtype=values.dtype)
     _cpu.csr_from_edges(source, target, values, n, not directed, indptr, indices, ordered)
-    return validate(frozen(indptr), frozen(indices), None if ordered is None else frozen(ordered))
+    try:
+        return validate(
+            frozen(indptr), frozen(indices), None if ordered is None else frozen(ordered)
+        )
+    except GraphError:
+        if values is None or np.isfinite(values).all():
+            raise
+    wrong = ~np.isfinite(values)  # by position in the caller's edges, not in the rows
+    at = int(np.argmax(wrong))
+    refuse_weight(at, values[at], int(np.count_nonzero(wrong)))
 
 
 def from_scipy(matrix: Any, *, directed: bool = True, copy: bool = True) -> HostArrays:

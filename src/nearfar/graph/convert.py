@@ -145,6 +145,8 @@ def as_numbers(values: list[Any], what: str) -> NDArray[Any]:
         if value is None or isinstance(value, (str, bytes)):
             raise GraphError(f"{what} is not a number everywhere: one is {quoted(value)}")
     whole = all(isinstance(value, (int, np.integer)) for value in values)
+    if whole and (large := [value for value in values if not -(2**63) <= value < 2**63]):
+        raise GraphError(f"{what} does not fit 64 bits: one is {quoted(large[0])}")
     try:
         return np.array(values, dtype=np.int64 if whole else np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -209,6 +211,7 @@ def _holds_numbers(column: Any) -> bool:
 def from_dense(matrix: ArrayLike, missing: float | None, directed: bool) -> HostArrays:
     """Convert as :meth:`nearfar.Graph.from_dense` describes."""
     mask = np.ma.getmaskarray(matrix) if isinstance(matrix, np.ma.MaskedArray) else None
+    _refuse_orders(matrix)
     if isinstance(matrix, np.matrix):  # its rows stay two-dimensional
         matrix = np.asarray(matrix)
     if mask is None and (array := as_numpy(matrix, "matrix")).dtype == object:
@@ -234,6 +237,18 @@ def from_dense(matrix: ArrayLike, missing: float | None, directed: bool) -> Host
     edge[diagonal, diagonal] &= dense[diagonal, diagonal] != 0
     rows, columns = np.nonzero(edge)
     return from_edges(rows, columns, dense[rows, columns], n_vertices=len(dense), directed=directed)
+
+
+def _refuse_orders(matrix: Any) -> None:
+    """Refuse a data frame whose rows and columns have the same number but other names."""
+    rows, columns = (getattr(matrix, name, None) for name in ("index", "columns"))
+    if rows is None or columns is None or len(rows) != len(columns):
+        return
+    if list(rows) != list(columns):
+        raise GraphError(
+            f"rows are named {listed(rows, 4)}, columns {listed(columns, 4)}: give one order to "
+            "both, or matrix.to_numpy()"
+        )
 
 
 def lightest(

@@ -111,6 +111,11 @@ def from_geodataframe(
 ) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_geodataframe` describes."""
     shapely = needed("shapely", "from_geodataframe", "geo")
+    if not (hasattr(table, "geometry") and hasattr(table, "columns")):
+        raise GraphError(
+            f"cannot convert {type(table).__name__}: give a GeoDataFrame, such as "
+            "geopandas.GeoDataFrame(geometry=lines, crs=...)"
+        )
     lines = np.asarray(table.geometry.values)
     wrong = (shapely.get_type_id(lines) != 1) | shapely.is_empty(lines)
     if wrong.any():

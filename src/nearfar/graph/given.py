@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import GraphError
+from nearfar.errors import GraphError, quoted
 from nearfar.graph.dtypes import WEIGHT_DTYPES
 from nearfar.system.devices.arrays import is_device_array, to_host
 
@@ -87,6 +87,13 @@ def kept(array: NDArray[Any], given: NDArray[Any], copy: bool) -> NDArray[Any]:
     view = array.view()  # the flag of the caller's array does not change
     view.flags.writeable = False
     return view
+
+
+def as_direction(directed: Any) -> bool:
+    """Return whether a graph is directed; text such as "no" is refused."""
+    if not isinstance(directed, (int, np.bool_)) or directed not in (0, 1):
+        raise GraphError(f"directed is {quoted(directed)}: give True or False")
+    return bool(directed)
 
 
 def must_copy(array: NDArray[Any], given: NDArray[Any], copy: bool) -> bool:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nearfar.errors import GraphError, OptionError, listed, quoted
+from nearfar.errors import GraphError, NegativeWeightError, OptionError, listed, quoted
 from nearfar.graph import build, on_device
 from nearfar.graph.build import row_edges, row_starts
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
-from nearfar.graph.given import frozen, kept
+from nearfar.graph.given import as_direction, frozen, kept
 from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Kept, Slot
 from nearfar.graph.snapping.lines import OF_EDGES, closed_edges
@@ -127,7 +127,7 @@ class Graph(Vertices, Exchange):
         self._arrays = arrays
         #: Whether the arrays came from a GPU; answers then stay on that GPU.
         self.on_device = came_from_device
-        self.directed = bool(directed)
+        self.directed = as_direction(directed)
         self.attributes: dict[str, Any] = dict(attributes or {})
         self._kept: Kept = {}  # accessed only by slots
         self._name(vertex_names, copy)
@@ -978,3 +978,11 @@ def join_transposes(one: Graph, other: Graph) -> None:
 
 def _rebuilt(indptr: Any, indices: Any, weights: Any, kept: dict[str, Any]) -> Graph:
     return Graph(indptr, indices, weights, copy=False, **kept)
+
+
+def negative_weight(graph: Graph, accepted_by: Iterable[str] = ()) -> NegativeWeightError:
+    """Return the error for the first negative weight of a graph."""
+    at = graph.first_negative
+    tail = int(np.searchsorted(graph.indptr, at, side="right")) - 1
+    ends = graph.name_of(tail), graph.name_of(int(graph.indices[at]))
+    return NegativeWeightError(at, graph.n_negative, accepted_by, ends)

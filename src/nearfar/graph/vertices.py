@@ -77,6 +77,8 @@ class Vertices:
             numbers = self.vertex_numbers
             if numbers is not None and vertex in numbers:
                 return vertex - numbers.start
+        if isinstance(vertex, np.ndarray) and vertex.ndim == 0:
+            vertex = vertex[()]
         if what is None and isinstance(vertex, _SEVERAL):
             if not isinstance(vertex, tuple) or self.vertex_numbers is not None:
                 return self.indices_of(vertex)

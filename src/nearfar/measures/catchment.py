@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.algorithms.bounded.cuda import device_aggregates
-from nearfar.errors import NegativeWeightError, OptionError, quoted
-from nearfar.graph.graph import Graph
+from nearfar.errors import OptionError, quoted
+from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device, canonical_device, check_limit
@@ -123,7 +123,7 @@ def catchment(
         raise OptionError("limit is None or infinite: give the distance up to which values count")
     decays = _decay(decay, float(checked))
     if solved.n_negative:
-        raise NegativeWeightError(solved.first_negative, solved.n_negative, [])
+        raise negative_weight(solved)
     device = canonical_device(device)
     on_device = device == "cuda" or (device == "auto" and solved.on_device)
     if on_device:

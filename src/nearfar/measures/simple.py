@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from nearfar import _cpu
 from nearfar.choose.ranking import rank
 from nearfar.errors import (
-    NegativeWeightError,
     OptionError,
     OutOfMemoryError,
     UnreachableError,
@@ -23,7 +22,7 @@ from nearfar.errors import (
     keyword,
     quoted,
 )
-from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
@@ -59,7 +58,7 @@ def measured_turns(graph: Any, weight: Any) -> Graph | TurnGraph:
     """Return a graph with weights that are not negative; one with turns is returned unchanged."""
     found = as_graph_or_turns(graph, weight)
     if found.n_negative:
-        raise NegativeWeightError(found.first_negative, found.n_negative)
+        raise negative_weight(found.original if isinstance(found, TurnGraph) else found)
     return found
 
 

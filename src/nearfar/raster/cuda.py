@@ -281,5 +281,5 @@ def _first_delta(grid: Raster, side: int) -> Any:
     width = float(grid.greatest_cost) * side * max(grid.cell_size if grid.lengths else (1.0,))
     if grid.dtype.kind == "i":
         return grid.dtype.type(max(1, min(width, np.iinfo(grid.dtype).max // 4)))
-    tiny = np.finfo(grid.dtype).tiny
-    return grid.dtype.type(min(max(width, tiny), np.finfo(grid.dtype).max / 4))
+    floats = np.finfo(grid.dtype)
+    return grid.dtype.type(min(max(width, float(floats.tiny)), float(floats.max) / 4))

@@ -122,8 +122,9 @@ class MCP:
             )
         cells = [tuple(int(i) for i in start) for start in starts]
         first = None if self._geometric else [self._raster.cost[cell] for cell in cells]
+        targets = None if ends is None or len(ends) == 0 else ends
         self._surface = search(
-            self._raster, cells, initial=first, targets=ends, limit=max_cumulative_cost
+            self._raster, cells, initial=first, targets=targets, limit=max_cumulative_cost
         )
         links = self._surface.links
         rows = {tuple(step): i for i, step in enumerate((-self.offsets).tolist())}

@@ -122,12 +122,12 @@ def least_cost_paths(
     return found
 
 
-def path_cost(raster: Raster, cells: ArrayLike) -> Any:
+def path_cost(raster: Raster | ArrayLike, cells: ArrayLike) -> Any:
     """Compute the cost of a path, with the roundings of a search.
 
     Parameters
     ----------
-    raster : Raster
+    raster : Raster or array
     cells : array, shape (length, ndim)
         Neighbouring cells in their order.
 
@@ -142,6 +142,8 @@ def path_cost(raster: Raster, cells: ArrayLike) -> Any:
     OptionError
         If two consecutive cells are not neighbours.
     """
+    if not isinstance(raster, Raster):
+        raster = Raster(raster)
     places = raster.cells(cells)
     path = np.stack(np.unravel_index(places, raster.shape), axis=1)
     given = raster._describe_steps(raster.dtype)

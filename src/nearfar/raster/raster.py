@@ -11,6 +11,7 @@ import numpy as np
 
 from nearfar.errors import (
     GraphError,
+    NearfarError,
     NegativeWeightError,
     OptionError,
     VertexError,
@@ -19,6 +20,7 @@ from nearfar.errors import (
 )
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value, weight_dtype_of
 from nearfar.graph.given import as_numpy, must_copy
+from nearfar.options import check_kind
 from nearfar.raster.slopes import SlopeTable
 from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
 from nearfar.system.threads import check_threads
@@ -85,7 +87,7 @@ class Raster:
         Offsets of the cells that steps come from, ascending; in a volume of one plane only those
         within it.
     n_barriers : int
-        Cells that no path enters; counted on first use.
+        Cells that no path enters; counted on first use and by each search.
 
     Raises
     ------
@@ -146,6 +148,8 @@ class Raster:
                 f"{keyword('connectivity')} is {quoted(connectivity)}: give one of "
                 f"{', '.join(map(str, choices))} in {given.ndim} dimensions"
             )
+        check_kind("Raster", "lengths", lengths, "bool")
+        check_kind("Raster", "cut_corners", cut_corners, "bool")
         self.connectivity, self.step, self.lengths = int(connectivity), step, bool(lengths)
         no_data = _fill_value(cost) if no_data is None else no_data
         self.no_data, self.negative = _mark_in(no_data, given.dtype), negative
@@ -193,9 +197,10 @@ class Raster:
     @property
     def cost(self) -> NDArray[Any]:
         """Costs on the host; costs on a device are copied on first use."""
-        if self._host_cost is None:
-            self._host_cost = to_host(self.device_cost)
-        return self._host_cost
+        costs = self._host_cost  # another thread's search may drop it
+        if costs is None:
+            self._host_cost = costs = to_host(self.device_cost)
+        return costs
 
     @property
     def _array(self) -> Any:
@@ -458,11 +463,12 @@ class Raster:
         The engines read suitable costs in place and unchecked, and a search over a negative one
         might not end. On the CPU the scan takes about 2 % of the time of a search of all cells.
         """
-        if self.device_cost is None:
-            changed = must_copy(self.cost, self.cost, True)  # if anything can write to it
-        else:
-            marked = _no_data_in(self.no_data, self.dtype)
-            changed = self.dtype.kind == "i" or _has_negative(self.device_cost, marked)
+        if self.device_cost is not None:
+            self._host_cost = None  # a copy, which may differ from the costs by now
+            changed = True
+        else:  # if anything can write to them
+            arrays = (self.cost, self.elevation)
+            changed = any(must_copy(a, a, True) for a in arrays if a is not None)
         if changed:
             self._scan(again=True)
             self._refuse_negative()
@@ -500,7 +506,8 @@ class Raster:
             sizes = [math.nan]
         if not all(math.isfinite(size) and size > 0 for size in sizes):
             raise OptionError(
-                f"{keyword('cell_size')} is {quoted(given)}: give a length above 0, or {ndim}"
+                f"{keyword('cell_size')} is {quoted(given)}: give a length above 0, or {ndim} of "
+                "them"
             )
         return tuple(sizes)
 
@@ -601,14 +608,6 @@ def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArra
     return np.require(array, dtype=dtype, requirements=("C", "A"))
 
 
-def _has_negative(cost: Any, no_data: Any) -> bool:
-    """Return whether device costs have a negative one that does not mark missing data."""
-    negative = cost < 0
-    if no_data is not None:
-        negative &= cost != no_data
-    return bool(negative.any())
-
-
 def _scan_on_device(
     cost: Any, elevation: NDArray[Any] | None, no_data: Any
 ) -> tuple[int, int, Any, Any]:
@@ -639,12 +638,18 @@ def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
 
 def _negative(raster: Raster, first: int) -> NegativeWeightError:
     """Return the error for a negative cost, which names the cell instead of an edge."""
-    count = int((raster._array < 0).sum())
+    negative = raster._array < 0
+    marked = _no_data_in(raster.no_data, raster.dtype)
+    if marked is not None:
+        negative &= raster._array != marked
+    count = int(negative.sum())
     error = NegativeWeightError(first, count)
     cell = tuple(int(i) for i in np.unravel_index(first, raster.shape))
-    error.args = (
+    NearfarError.__init__(
+        error,
         f"{count} negative cost{'s' if count > 1 else ''}, the first at cell {cell}: costs are "
-        "non-negative; name the value of missing data as no_data, or pass negative='barrier'",
+        f"non-negative; name the value of missing data as {keyword('no_data')}, or pass "
+        f"{keyword('negative', 'barrier')}",
     )
     return error
 

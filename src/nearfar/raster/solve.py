@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import threading
 import time
@@ -15,6 +16,7 @@ from nearfar.errors import (
     OptionError,
     OutOfMemoryError,
     VertexError,
+    did_you_mean,
     keyword,
     quoted,
 )
@@ -131,6 +133,8 @@ def cost_distance(
             cell = tuple(int(i) for i in np.unravel_index(start, grid.shape))
             raise VertexError(f"source {cell} is on a barrier: its cost is {grid._cost_of(cell)}")
     ends = np.empty(0, dtype=np.int64) if targets is None else grid.cells(targets, "target")
+    if targets is not None and not len(ends):
+        raise OptionError("targets is empty: name at least one cell, or omit it")
     bound = check_limit(limit, grid.dtype)
     check_kind("cost_distance", "memory", memory, "int | None")
     begin = _initial(initial, len(starts), grid.dtype)
@@ -222,6 +226,8 @@ def cost_distances(
     grid = as_raster(cost, raster)
     starts = grid.cells(sources, "source")
     ends = None if targets is None else grid.cells(targets, "target")
+    if ends is not None and not len(ends):
+        return np.empty((len(starts), 0), dtype=grid.dtype)
     named = None if ends is None else np.stack(np.unravel_index(ends, grid.shape), axis=1)
     rows = []
     for start in starts:
@@ -287,18 +293,17 @@ def corridor(
 
 def as_raster(cost: Any, keywords: dict[str, Any]) -> Raster:
     """Convert an array to a Raster; a Raster is returned unchanged."""
+    known = [*inspect.signature(Raster).parameters][1:]
+    for name in keywords:
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise OptionError(f"no option {quoted(name)}: see nearfar.raster.Raster{near}")
     if isinstance(cost, Raster):
         if keywords:
             raise OptionError(f"{next(iter(keywords))}: the Raster has it already")
         cost._look_again()
         return cost
-    try:
-        return Raster(cost, **keywords)
-    except TypeError as error:
-        if "keyword" not in str(error):
-            raise
-        name = str(error).rpartition("argument ")[2]
-        raise OptionError(f"no option {name}: see nearfar.raster.Raster") from None
+    return Raster(cost, **keywords)
 
 
 def _search(

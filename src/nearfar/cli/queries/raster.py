@@ -179,11 +179,15 @@ def _cells(raster: Raster, given: list[str]) -> list[tuple[int, ...]]:
             cells += [tuple(cell) for cell in raster.cells_at(_points(word)).tolist()]
             continue
         try:
-            cells.append(tuple(int(part) for part in word.split(",")))
+            cell = tuple(int(part) for part in word.split(","))
         except ValueError:
+            cell = ()
+        if len(cell) != raster.ndim:
+            axes = "ROW,COLUMN" if raster.ndim == 2 else "PLANE,ROW,COLUMN"
             raise OptionError(
-                f"{quoted(word)} is not a cell: give ROW,COLUMN or a .geojson file of points"
-            ) from None
+                f"{quoted(word)} is not a cell: give {axes} or a .geojson file of points"
+            )
+        cells.append(cell)
     return cells
 
 

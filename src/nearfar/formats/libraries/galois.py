@@ -2,8 +2,8 @@
 
 Little-endian: uint64 version, bytes of edge data, vertices, edges; uint64 row ends; targets (in
 version 1 padded to 8 bytes); edge data. The file does not record whether its edge data are
-integers or floats: the option ``data`` does. DIMACS text has the same suffix; the first 8 bytes
-distinguish them.
+integers or floats: the option ``data`` does, and a file of floats is not read without it. DIMACS
+text has the same suffix; the first 8 bytes distinguish them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import OptionError, keyword, quoted
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
 from nearfar.graph.graph import Graph
@@ -30,13 +30,15 @@ def sniff(head: bytes) -> bool:
     """Return whether version and size of the edge data are those of such a file."""
     if len(head) < _HEADER.size:
         return False
-    version, size, _, _ = _HEADER.unpack(head[: _HEADER.size])
+    version, size, n, m = _HEADER.unpack(head[: _HEADER.size])
+    if n == m == 0 and len(head) > _HEADER.size:  # a GAP file without vertices begins alike
+        return False
     return version in (1, 2) and size in (0, 4, 8)
 
 
-def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Graph:
-    """Read a Galois graph."""
-    if data not in _TYPES[4]:
+def read(source: Source, *, data: Literal["int", "uint", "float"] | None = None) -> Graph:
+    """Read a Galois graph; by default weights are integers, unless all of them look like floats."""
+    if data is not None and data not in _TYPES[4]:
         raise OptionError(f"data is {quoted(data)}: use 'int', 'uint' or 'float'")
     raw = source.data
     if raw.size < _HEADER.size:
@@ -62,11 +64,23 @@ def read(source: Source, *, data: Literal["int", "uint", "float"] = "int") -> Gr
     at += target * m + padding
     weights: NDArray[Any] | None = None
     if size:
-        weights = raw[at : at + size * m].view(_TYPES[size][data])
+        bits = raw[at : at + size * m]
+        if data is None and _look_like_floats(bits.view(_TYPES[size]["float"])):
+            raise source.fail(
+                f"the weights look like floats: pass {keyword('data', 'float')}, or "
+                f"{keyword('data', 'int')} if they are integers"
+            )
+        weights = bits.view(_TYPES[size][data or "int"])
         if data == "uint" and size == 4 and (m == 0 or int(weights.max()) < 2**31):
             weights = weights.astype(np.int32)
     graph: Graph = Graph.from_csr(indptr, indices, weights, copy=False)
     return graph
+
+
+def _look_like_floats(weights: NDArray[Any]) -> bool:
+    """Return whether the weights are floats of usual size, which are very large as integers."""
+    known = np.abs(weights[weights != 0])
+    return bool(known.size and ((known > 2.0**-40) & (known < 2.0**40)).all())
 
 
 def write(graph: Graph, sink: Sink, *, version: int | None = None) -> None:
@@ -94,6 +108,6 @@ register(
         read=read,
         write=write,
         sniff=sniff,
-        keeps="weights (pass data='float' to read floats); every edge as an arc",
+        keeps="weights; every edge as an arc",
     )
 )

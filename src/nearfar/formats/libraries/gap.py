@@ -34,6 +34,8 @@ def write_list(graph: Graph, sink: Sink) -> None:
     """Write every stored edge as a line; with weights the name should end in `.wel`."""
     from nearfar.formats.roads.dimacs import write_arcs
 
+    if not graph.n_edges:  # nothing would tell the file from one that was cut short
+        raise sink.fail("the graph has no edges, and this format holds nothing else: use .sg")
     write_arcs(graph, sink, weights=graph.is_weighted)
 
 
@@ -78,8 +80,8 @@ def write_serialized(graph: Graph, sink: Sink, *, weighted: bool | None = None) 
         weighted = split_suffix(sink.path)[0] == ".wsg"
         if graph.is_weighted and not weighted:
             raise sink.fail(
-                "the graph has weights, which only .wsg holds: end the name so, or pass "
-                f"{keyword('weighted', False)}"
+                "the graph has weights, which only .wsg holds: end the name so, or read the graph "
+                f"with {keyword('weight', None)}"
             )
     sink.write(_HEADER.pack(graph.directed, graph.n_edges, graph.n_vertices))
     for part in [graph, graph.transpose()] if graph.directed else [graph]:

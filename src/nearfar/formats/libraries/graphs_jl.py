@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from nearfar.errors import keyword
 from nearfar.formats.files import Sink, Source
 from nearfar.formats.specs import Format, register
 from nearfar.graph.graph import Graph
@@ -56,7 +57,10 @@ def write(graph: Graph, sink: Sink) -> None:
     from nearfar.formats.roads.dimacs import write_arcs
 
     if graph.is_weighted:
-        raise sink.fail("Graphs.jl files hold no weights: call graph.without_weights() first")
+        raise sink.fail(
+            f"Graphs.jl files hold no weights: read the graph with {keyword('weight', None)}, or "
+            "call graph.without_weights()"
+        )
     m = graph.n_edges if graph.directed else count_undirected(graph)
     kind = "d" if graph.directed else "u"
     sink.write(f"{graph.n_vertices},{m},{kind},graph,2,Int64,simplegraph\n".encode())

@@ -88,7 +88,11 @@ std::vector<std::string_view> split(std::string_view line, char separator) {
 class EdgeList {
  public:
   EdgeList(const Bytes& data, std::string comments, Layout layout, int64_t skip)
-      : cursor_(data), comments_(std::move(comments)), layout_(layout), skip_(skip) {}
+      : cursor_(data),
+        begin_(cursor_.position()),
+        comments_(std::move(comments)),
+        layout_(layout),
+        skip_(skip) {}
 
   void parse(Ticker& ticker) {
     for (int64_t i = 0; i < skip_ && !cursor_.done(); ++i) cursor_.next_line();
@@ -122,7 +126,9 @@ class EdgeList {
         PyObject* text = PyUnicode_DecodeUTF8(name.data(), Py_ssize_t(name.size()), "strict");
         if (text == nullptr) {
           PyErr_Clear();
-          throw FormatError(0, "vertex name " + quoted(name) + " is not UTF-8 text");
+          const int64_t line = 1 + std::count(begin_, name.data(), '\n');
+          throw FormatError(
+              line, "vertex name " + quoted(name) + " is not UTF-8 text: save the file as UTF-8");
         }
         names.append(nb::steal(text));
       }
@@ -268,6 +274,7 @@ class EdgeList {
   }
 
   Cursor cursor_;
+  const char* begin_;
   std::string comments_;
   Layout layout_;
   int64_t skip_;

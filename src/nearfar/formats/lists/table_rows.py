@@ -79,11 +79,28 @@ class Rows:
         return self.source.fail(message, self.place(row)[1])
 
 
+def arrow_buffer(source: Source) -> Any:
+    """Return the bytes of a file as a buffer that belongs to Arrow.
+
+    Arrow's threads may release a buffer when the process ends. If it belonged to Python, they
+    would wait for the interpreter, which aborts the process.
+    """
+    import pyarrow
+
+    data = source.data
+    if source.mapped and data.size == source.size:
+        with pyarrow.memory_map(source.path) as mapped:
+            return mapped.read_buffer()
+    buffer = pyarrow.allocate_buffer(data.size)
+    np.frombuffer(buffer, dtype=np.uint8)[...] = data
+    return buffer
+
+
 def _load(source: Source, text: Sequence[str] = ()) -> Any:
     """Return the table of a file, or only the columns in ``text``, as text."""
     import pyarrow
 
-    buffer = pyarrow.py_buffer(source.data)
+    buffer = arrow_buffer(source)
     if source.head.startswith(b"PAR1"):
         from pyarrow import parquet
 

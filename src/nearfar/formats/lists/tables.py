@@ -106,6 +106,8 @@ def read(
     else:
         (sources, targets), labels = _factorised(ends)
         n = len(labels)
+        if names is None and is_text(source):
+            _refuse_blanks(source, labels)
     graph: Graph = Graph.from_edges(
         sources,
         targets,
@@ -132,13 +134,17 @@ def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | No
         if not isinstance(names, (list, tuple)) or len(names) not in (2, 3):
             raise OptionError(f"columns is {quoted(wanted)}: give two or three names")
         for name in names:
-            if present.count(name) != 1:
+            if name not in present:
                 raise source.fail(f"no column {quoted(name)}; it has {listed(present)}", 1)
+            _refuse_repeated(source, present, name)
         return list(names)
     plain = _plain_names(present)
     found = [
         next((plain[name] for name in kind if name in plain), None) for kind in (_SOURCES, _TARGETS)
     ]
+    for name in found:
+        if name is not None:
+            _refuse_repeated(source, present, name)
     if found[0] is None or found[1] is None:
         raise source.fail(
             "the first line does not name columns such as source and target: pass "
@@ -147,6 +153,15 @@ def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | No
             1,
         )
     return [name for name in found if name is not None]
+
+
+def _refuse_repeated(source: Source, present: list[str], name: str) -> None:
+    """Refuse a column whose name another one has."""
+    if (count := present.count(name)) > 1:
+        raise source.fail(
+            f"{count} columns are called {quoted(name)}: rename them",
+            1 if is_text(source) else None,
+        )
 
 
 def _plain_names(present: list[str]) -> dict[str, str]:
@@ -159,15 +174,15 @@ def _weight_column(source: Source, table: Any, weight: str, used: list[str]) -> 
     import pyarrow
 
     spare = [name for name in table.column_names if name not in used]
-    if weight in spare:
-        return [weight]
-    plain = _plain_names(spare)
-    if weight.lower() in plain:
-        return [plain[weight.lower()]]
+    found = weight if weight in spare else _plain_names(spare).get(weight.lower())
+    if found is not None:
+        _refuse_repeated(source, spare, found)
+        return [found]
     numeric = [
-        name
-        for name in spare
-        if pyarrow.types.is_integer(table[name].type) or pyarrow.types.is_floating(table[name].type)
+        field.name
+        for field in table.schema
+        if field.name in spare
+        and (pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type))
     ]
     problem = weight_problem(weight, spare, numeric, "column")
     if problem:
@@ -286,6 +301,18 @@ def _factorised(ends: list[NDArray[Any]]) -> tuple[tuple[NDArray[Any], NDArray[A
     names = array_of_names(encoded.dictionary.to_pylist())
     k = len(ends[0])
     return (codes[:k], codes[k:]), names
+
+
+def _refuse_blanks(source: Source, labels: NDArray[Any]) -> None:
+    """Refuse names that are equal but for blanks around them: ``A, B`` after ``B,C``."""
+    trimmed: dict[str, str] = {}
+    for label in labels.tolist():
+        other = trimmed.setdefault(label.strip(), label)
+        if other != label:
+            raise source.fail(
+                f"vertices {quoted(other)} and {quoted(label)} differ only by blanks: remove "
+                f"these, or pass {keyword('names', True)} to keep them"
+            )
 
 
 def write(graph: Graph, sink: Sink) -> None:

@@ -230,7 +230,8 @@ class Streets {
     const double scale = on_earth_ ? std::max(std::cos(lat * kRadian), 1e-9) : 1;
     // The plane distorts long distances, so the result is measured again below.
     const double wrong = std::tan(std::min(std::abs(lat), 89.0) * kRadian) * most / kEarthRadius;
-    const double bound = on_earth_ ? most / kDegree * (1.001 + wrong) : most;
+    const bool limited = on_earth_ && std::isfinite(most);  // 0 times infinity is no number
+    const double bound = limited ? most / kDegree * (1.001 + wrong) : most;
     Nearest best;
     best.square = bound * bound * (1 + 1e-9) + 1e-300;
     double east = eastward(lon);

@@ -130,7 +130,8 @@ def betweenness(
     Brandes (2001): O(n + m) per source without weights, else a search and two passes over the
     edges; O(n + m) memory per worker. Relative errors are below 1e-12 on graphs whose paths have
     thousands of edges. A GPU adds in another order, the same in every run on an equal number of
-    devices of one kind.
+    devices of one kind. NetworkX misses paths over edges of weight 0 where it settles the head
+    first.
 
     References
     ----------

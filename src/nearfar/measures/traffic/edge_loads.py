@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearfar import _cpu
-from nearfar.errors import DistanceOverflowError, NegativeWeightError, OptionError, quoted
+from nearfar.errors import DistanceOverflowError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
-from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.simple import many_rows, on_device_or_cores, takes_device
@@ -83,7 +83,7 @@ class Searched:
         self.named: Graph = as_graph(graph, weight) if self.turns is None else graph.original
         self.graph = self.named.without_names() if self.turns is None else graph.graph
         if self.graph.n_negative:
-            raise NegativeWeightError(self.graph.first_negative, self.graph.n_negative)
+            raise negative_weight(self.named)
 
     def starts(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the searched vertices at which paths from the given ones start."""

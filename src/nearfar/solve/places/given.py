@@ -108,6 +108,12 @@ def _read(graph: Graph, given: Any, what: str, options: dict[str, Any]) -> Place
     pairs = _pairs(graph, given)
     if pairs is not None:
         return _snapped(graph, pairs[:, 0], pairs[:, 1], what, options)
+    one = given[0] if isinstance(given, (list, tuple)) and given else given
+    if hasattr(one, "geom_type") and not hasattr(one, "to_numpy"):
+        raise VertexError(
+            f"{what} holds a {one.geom_type} of Shapely: give x and y, such as (point.x, point.y), "
+            "or a GeoSeries"
+        )
     return vertex_places(graph, given, what)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nearfar.choose import ranking
 from nearfar.errors import NegativeWeightError, VariantUnavailable
-from nearfar.graph.graph import Graph
+from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
 from nearfar.prepared import is_prepared
@@ -180,6 +180,6 @@ def select(
         if negative and candidate.available() is True:
             known = (v for v in variants(problem=request.problem) if v.weights == "any")
             accepting = [v.id for v in known if v.can_run(graph, request) is True]
-            raise NegativeWeightError(graph.first_negative, graph.n_negative, accepting)
+            raise negative_weight(graph, accepting)
         reasons.append(f"{candidate.id}: {answer}")
     raise VariantUnavailable("; ".join(reasons))
