@@ -13,10 +13,10 @@ number of threads. Nearfar first solves up to 20 times, while it compares method
 (``early_ms``). Then all programs alternate, round by round, with two solves each, of which the
 second counts. If one takes less than two milliseconds it is repeated twenty times, and the least
 time after the first counts, since refilling caches after another program takes longer than such a
-solve. Peers report their own times; nearfar is timed by the wall clock around a whole call. GAP and Wasp
-support only int32: other weights, and weights whose sums do not fit, are scaled and rounded for
-them so that the greatest distance is at most 2^29 (2^24 for doubleGraph, whose sums are float32).
-Every answer of nearfar is compared with a proven one; the peers verify their own.
+solve. Peers report their own times; nearfar is timed by the wall clock around a whole call. GAP and
+Wasp support only int32: other weights, and weights whose sums do not fit, are scaled and rounded
+for them so that the greatest distance is at most 2^29 (2^24 for doubleGraph, whose sums are
+float32). Every answer of nearfar is compared with a proven one; the peers verify their own.
 
 Graphs are built beforehand by as many processes as there are cores. Peers search for their best
 delta with the most threads, and with fewer threads among the three deltas around it.
