@@ -164,3 +164,21 @@ def test_interrupt_leaves_the_device_usable() -> None:
     command = [sys.executable, "-c", INTERRUPTED]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert done.stdout.strip() == "interrupted and usable", done.stderr[-1500:]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("name", ["hubs", "grid", "directed"])
+def test_equal_weights(name: str, dtype: str) -> None:
+    made = GRAPHS[name]()
+    weights = np.full(made.n_edges, 7 if "int" in dtype else 0.1, dtype)
+    graph = Graph(made.indptr, made.indices, weights, directed=made.directed)
+    source = int(np.argmax(graph.degrees))
+    want = nearfar.sssp(graph, source, device="cpu", method="delta_stepping")
+    nearfar.verify(graph, want)
+    for _ in range(12):
+        found = nearfar.sssp(graph, source, method=METHOD)
+        assert np.array_equal(found.distances, want.distances)
+    some = want.distances[want.reachable]
+    limit = float(np.sort(some)[len(some) // 2])
+    near = nearfar.sssp(graph, source, method=METHOD, limit=limit)
+    assert near.n_reached == np.count_nonzero(some <= limit)
