@@ -42,7 +42,7 @@ GRAPHS = (
     *("martin-11", "kronecker-22", "grid-4000", "kronecker-24"),
 )
 CORES_S = 2.0  # seconds of the samples per number of threads
-SETTLING = 20  # solves after which the engine has chosen a form for the graph
+SETTLING = 30  # solves after which the engine has settled on a form and a width
 SWEEP: dict[str, list[Any]] = {
     "delta_scale": [0.25, 1, 4, 8],
     "delta_growth": [1, 8],

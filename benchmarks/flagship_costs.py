@@ -35,7 +35,7 @@ GRAPHS: dict[str, Any] = {
     "road-like-1m": lambda: generate("road_like", vertices=1_000_000),
     "delaunay-1m": lambda: scaled(generate("delaunay", vertices=1_000_000)),
 }
-SETTLING = 12  # solves after which the engine has chosen a form for the graph
+SETTLING = 30  # solves after which the engine has chosen a form and a width for the graph
 TYPES = ("int32", "float32", "int64", "float64")
 
 

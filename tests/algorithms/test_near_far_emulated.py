@@ -407,7 +407,7 @@ def test_the_width_that_was_fastest_stays(first: float, growth: float, rounds: i
     usual = one_launch_forms.Width(1, 12)
     assert found[:2] == [usual, usual]  # the first solve is not counted
     assert found[-10:] == [fastest] * 10
-    assert len(set(found)) <= 18
+    assert len(set(found)) <= 28
 
 
 @pytest.mark.parametrize(("fewer", "expected"), [(0.05, 0), (0.5, 1000)])
@@ -418,6 +418,16 @@ def test_no_rounds_are_compared_where_few_hardly_matter(fewer: float, expected: 
         return 0.1 * (width[:2] != (1, 12)) + {1000: 0.0, 8: fewer, 2: fewer, 0: -0.5}[width.rounds]
 
     assert widths(loss, 9, work=1)[-1].rounds == expected
+
+
+def test_a_usual_width_that_was_unlucky_is_measured_again() -> None:
+    usual, seen = one_launch_forms.Width(1, 12), []
+
+    def loss(width: one_launch_forms.Width) -> float:
+        seen.append(width)
+        return 0.3 if width != usual else 0.35 if seen.count(usual) == 2 else 0.0
+
+    assert widths(loss, 9, work=1)[-1] == usual
 
 
 def test_rounds_do_not_matter_without_local_steps() -> None:
@@ -454,10 +464,10 @@ def steps_between(width: one_launch_forms.Width, other: one_launch_forms.Width) 
 def widths(
     loss: Callable[[one_launch_forms.Width], float], splits: int, work: float, local_steps: int = 3
 ) -> list[one_launch_forms.Width]:
-    """Return the widths of 40 solves that lose the given seconds."""
+    """Return the widths of 60 solves that lose the given seconds."""
     graph, form = undirected(100, 150), one_launch_forms.Form("plain")
     found = []
-    for _ in range(40):
+    for _ in range(60):
         found.append(one_launch_forms.width_of(graph, form))
         stats = {**SOLVED, "splits": splits, "edges_relaxed": work * graph.n_edges}
         stats |= {"device_seconds": 1.0 + loss(found[-1]), "local_steps": local_steps}

@@ -19,8 +19,9 @@ The delta of the plain form grows while the near set is too small to fill the de
 while it is too large (one_launch.cuh). Its first value and the limit of its growth, 12-fold at
 first, also depend on earlier solves: each later solve compares one other width with the fastest so
 far, until none of the neighbours of that one is faster. A narrower first delta is compared if edges
-are relaxed many times, a wider one if they are not. Before that, fewer rounds of local steps are
-compared. The delta of sorted and sifted rows is doubled or halved in the same way.
+are relaxed many times, a wider one if they are not. Then fewer rounds of local steps are compared,
+and widths around the fastest again. The delta of sorted and sifted rows is doubled or halved in the
+same way.
 """
 
 from __future__ import annotations
@@ -116,11 +117,11 @@ def _neighbours(width: Width, found: _Measured, *, grows: bool) -> list[Width]:
 
 
 def _other_rounds(width: Width, measured: dict[Width, _Measured]) -> list[Width]:
-    """Return the same width with fewer rounds, as long as that takes about as long, or more.
+    """Return the same width with more rounds, and with fewer as long as these take about as long.
 
-    Rounds are compared with the usual delta, before other ones.
+    A local step of few rounds can be many times slower than one of many.
     """
-    if width[:2] != (1.0, _GROWTH) or not (measured[width].local_steps or not width.rounds):
+    if not (measured[width].local_steps or not width.rounds):
         return []
     at = ROUNDS.index(width.rounds)
     found = [width._replace(rounds=rounds) for rounds in ROUNDS[max(at - 1, 0) : at]]
@@ -158,16 +159,23 @@ class _History:
     def _choose(self, kind: str) -> Width:
         """Return the fastest width, or a neighbour of it that is still to be measured."""
         best, measured = Width(1.0, _GROWTH), self.widths.get(kind, {})
+        grows = kind in _GROWING
         while best in measured:
-            grows = kind in _GROWING
-            near = _other_rounds(best, measured) if grows else []
-            near += _neighbours(best, measured[best], grows=grows)
+            # Rounds come last: other rounds with the usual delta would hide the gain of another.
+            near = _neighbours(best, measured[best], grows=grows)
+            near += _other_rounds(best, measured) if grows else []
             faster = [width for width in near if width in measured]
             faster = [w for w in faster if measured[w].mean < _GAIN * measured[best].mean]
             if not faster:
-                return next((width for width in near if width not in measured), best)
+                return next((w for w in near if w not in measured), self._again(kind, best))
             best = min(faster, key=lambda width: measured[width].mean)
         return best
+
+    def _again(self, kind: str, best: Width) -> Width:
+        """Return a width that may have been unlucky in its only solve, or else the fastest."""
+        measured = self.widths[kind]
+        close = _CLOSE * measured[best].mean
+        return next((w for w, m in measured.items() if m.solves == 1 and m.mean < close), best)
 
     def mean(self, kind: str) -> float:
         """Return the mean seconds of a kind with its fastest width."""
