@@ -2,13 +2,14 @@
 //
 // Beamer, Asanovic and Patterson 2012, with their two thresholds: pull when the frontier's edges
 // exceed the unexplored ones / kAlpha (and n / kBeta), and push again when the frontier is smaller
-// than n / kBeta. Departure: the distances define the frontier (a vertex is in it when its distance
-// is the last level), so no bitmap is filled and emptied.
+// than n / kBeta. Departure: a pull looks for any predecessor that was visited before this level.
+// It must be in the frontier, since an earlier one would have led here in an earlier level. So one
+// bitmap of visited vertices serves, which fits a near cache, and 64 visited vertices are skipped
+// at a time. The vertices that a level finds enter a second bitmap, and the two change places.
 //
 // With several workers a large level is divided into pieces of its frontier (pushing) or of the
 // vertices (pulling), which any running worker takes; small levels stay with one. A vertex is
-// claimed by exchanging its distance for the level. A pull reads distances while others write this
-// level's: both values of a distance mean "not in the frontier".
+// claimed by exchanging its distance for the level. A pull reads only bits that do not change.
 //
 // Memory order. Within a level only distances are shared, by relaxed atomics: all workers see the
 // values of one distance in the same order, so one exchange succeeds, and which one does not
@@ -21,6 +22,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "cpu/graph/graph_view.hpp"
 #include "cpu/search/search.hpp"
@@ -33,9 +35,10 @@ constexpr uint64_t kBeta = 24;
 constexpr uint64_t kSparse = 5;  // mean degree
 constexpr std::size_t kRowAhead = 8;
 constexpr std::size_t kTargetAhead = 3;
+constexpr std::size_t kPullAhead = 24;               // vertices
 constexpr uint64_t kSpreadFrom = uint64_t{1} << 15;  // edges of a frontier, or vertices
 constexpr std::size_t kFrontierPiece = 256;
-constexpr std::size_t kVertexPiece = std::size_t{1} << 14;
+constexpr std::size_t kWordPiece = std::size_t{1} << 8;  // words of 64 vertices
 constexpr std::size_t kHeld = 1024;  // vertices that a worker collects before queueing
 
 template <class C>
@@ -60,7 +63,9 @@ class Search {
       const std::size_t size = end - begin;
       // A pull visits all vertices, for which the last levels of a road network are too small.
       const bool dense = ahead > n / kBeta && ahead > unexplored / kAlpha;
+      const bool pulled = pulling;
       pulling = in_ != nullptr && (pulling ? size >= n / kBeta : dense);
+      if (pulling && !pulled) mark_visited(end);
       unexplored -= std::min(unexplored, ahead);
       const bool together = threads_ > 1 && (pulling ? n : ahead) >= kSpreadFrom;
       ahead = 0;
@@ -123,22 +128,54 @@ class Search {
     return fresh;
   }
 
+  std::size_t words() const { return (static_cast<std::size_t>(out_.n) + 63) / 64; }
+
+  // Sets the bits of the first vertices of the queue, and of those beyond the last vertex.
+  void mark_visited(std::size_t queued) {
+    visited_.assign(words(), 0);
+    next_.resize(words());
+    if (const auto over = static_cast<uint64_t>(out_.n) % 64; over != 0)
+      visited_.back() = ~uint64_t{0} << over;
+    for (std::size_t i = 0; i < queued; ++i) {
+      const auto v = static_cast<std::size_t>(queue_[i]);
+      visited_[v / 64] |= uint64_t{1} << (v % 64);
+    }
+  }
+
+  // Calls found(v) for each vertex of 64 that was not visited and has a visited predecessor.
+  // Returns the number of edges read.
+  template <class Take>
+  uint64_t pull_word(int32_t level, std::size_t word, Take&& found) {
+    const auto n = static_cast<std::size_t>(in_->n);
+    const uint64_t before = visited_[word];
+    uint64_t edges = 0, fresh = 0;
+    for (uint64_t open = ~before; open != 0; open &= open - 1) {
+      const std::size_t v = word * 64 + static_cast<std::size_t>(__builtin_ctzll(open));
+      if (v + kPullAhead < n) prefetch(in_->indices + in_->indptr[v + kPullAhead]);
+      const auto row_end = static_cast<std::size_t>(in_->indptr[v + 1]);
+      for (auto e = static_cast<std::size_t>(in_->indptr[v]); e < row_end; ++e) {
+        ++edges;
+        const auto from = static_cast<std::size_t>(in_->indices[e]);
+        if ((visited_[from / 64] >> (from % 64) & 1) == 0) continue;
+        distances_[v] = level;
+        fresh |= open & (0 - open);
+        found(static_cast<Index>(v));
+        break;
+      }
+    }
+    next_[word] = before | fresh;
+    return edges;
+  }
+
   std::size_t pull(int32_t level, std::size_t end) {
     std::size_t fresh = end;
-    const auto n = static_cast<std::size_t>(in_->n);
-    for (std::size_t v = 0; v < n; ++v) {
-      if (distances_[v] != unreached<int32_t>()) continue;
-      const auto row = static_cast<std::size_t>(in_->indptr[v]);
-      const auto row_end = static_cast<std::size_t>(in_->indptr[v + 1]);
-      std::size_t e = row;
-      while (e < row_end && distances_[in_->indices[e]] != level - 1) ++e;
-      stats_.edges_relaxed += std::min(e + 1, row_end) - row;
-      interrupt_.poll(e - row + 1);
-      if (e == row_end) continue;
-      distances_[v] = level;
-      queue_[fresh++] = static_cast<Index>(v);
+    for (std::size_t word = 0; word < words(); ++word) {
+      const uint64_t edges = pull_word(level, word, [&](Index v) { queue_[fresh++] = v; });
+      stats_.edges_relaxed += edges;
+      interrupt_.poll(edges + 8);
     }
-    stats_.vertices_processed += n;
+    visited_.swap(next_);
+    stats_.vertices_processed += static_cast<std::size_t>(in_->n);
     return fresh;
   }
 
@@ -201,30 +238,20 @@ class Search {
   }
 
   std::size_t pull_together(int32_t level, std::size_t end, uint64_t& ahead) {
-    const auto n = static_cast<std::size_t>(in_->n);
-    return together((n + kVertexPiece - 1) / kVertexPiece, end, ahead,
-                    [&](std::size_t piece, Found& found, Interrupt& interrupt) {
-                      const std::size_t first = piece * kVertexPiece;
-                      const std::size_t last = std::min(n, first + kVertexPiece);
-                      uint64_t edges = 0;
-                      for (std::size_t v = first; v < last; ++v) {
-                        if (distances_[v] != unreached<int32_t>())
-                          continue;  // written only by this worker
-                        const auto row_end = static_cast<std::size_t>(in_->indptr[v + 1]);
-                        for (auto e = static_cast<std::size_t>(in_->indptr[v]); e < row_end; ++e) {
-                          ++edges;
-                          const int32_t from =
-                              __atomic_load_n(&distances_[in_->indices[e]], __ATOMIC_RELAXED);
-                          if (from != level - 1) continue;
-                          __atomic_store_n(&distances_[v], level, __ATOMIC_RELAXED);
-                          put(found, static_cast<Index>(v));
-                          break;
-                        }
-                      }
-                      found.edges += edges;
-                      found.vertices += last - first;
-                      interrupt.poll(edges + last - first);
-                    });
+    const std::size_t all = words();
+    const auto take = [&](std::size_t piece, Found& found, Interrupt& interrupt) {
+      const std::size_t first = piece * kWordPiece, last = std::min(all, first + kWordPiece);
+      uint64_t edges = 0;
+      for (std::size_t word = first; word < last; ++word)
+        edges += pull_word(level, word, [&](Index v) { put(found, v); });
+      found.edges += edges;
+      found.vertices +=
+          std::min<std::size_t>(last * 64, static_cast<std::size_t>(in_->n)) - first * 64;
+      interrupt.poll(edges + last - first);
+    };
+    const std::size_t fresh = together((all + kWordPiece - 1) / kWordPiece, end, ahead, take);
+    visited_.swap(next_);
+    return fresh;
   }
 
   const C& out_;
@@ -235,6 +262,8 @@ class Search {
   std::atomic<std::size_t> tail_{0};  // of the queue, in a level shared by workers
   SearchStats stats_;
   std::unique_ptr<Index[]> queue_;
+  // One bit per vertex: visited before a pulled level, and after it.
+  std::vector<uint64_t> visited_, next_;
 };
 
 }  // namespace nearfar::breadth_first
