@@ -10,7 +10,8 @@ from nearfar import Graph
 from nearfar.choose import measured
 from nearfar.choose.ranking import best
 from nearfar.generators import generate
-from nearfar.registry import Request
+from nearfar.registry import Declined, Request
+from nearfar.solve.steps.plan import first_plan
 
 
 @pytest.fixture
@@ -72,3 +73,18 @@ def test_the_bits_are_the_same_whatever_is_chosen(graph: Graph) -> None:
     for paths in answers:
         assert np.array_equal(paths.distances, answers[0].distances)
         nearfar.verify(graph, paths)
+
+
+def test_a_method_that_declines_is_not_compared_again(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = Request(device="cpu", threads=2)
+    best(graph, request)
+    (rivals,) = measured.RIVALS.held(graph).values()
+    times = {v.id: 1.0 for v, _ in rivals}
+    _run(graph, request, times)
+    _run(graph, request, times)
+    second = rivals[1][0]
+    plan = first_plan(graph, request, "auto", {})
+    assert plan.variant is second
+    assert plan.without(Declined("no memory")).variant is rivals[0][0]

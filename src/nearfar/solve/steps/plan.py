@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.choose import ranking
+from nearfar.choose import measured, ranking
 from nearfar.errors import NegativeWeightError, VariantUnavailable
 from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.saturation import widest
@@ -91,6 +91,7 @@ class Plan(NamedTuple):
             raise VariantUnavailable(f"{self.variant.id}: {declined}") from declined
         if isinstance(self.graph, MatrixGraph):
             self.graph.check()  # raises if the method is unknown
+        measured.RIVALS.drop(self.graph)  # it would be compared again
         return self.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
 
     def within(self, memory: int) -> Plan:
