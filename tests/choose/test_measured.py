@@ -75,9 +75,7 @@ def test_the_bits_are_the_same_whatever_is_chosen(graph: Graph) -> None:
         nearfar.verify(graph, paths)
 
 
-def test_a_method_that_declines_is_not_compared_again(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_method_that_declines_is_not_compared_again(graph: Graph) -> None:
     request = Request(device="cpu", threads=2)
     best(graph, request)
     (rivals,) = measured.RIVALS.held(graph).values()
