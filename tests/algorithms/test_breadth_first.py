@@ -96,6 +96,14 @@ def test_equal_weights_are_counted(weight: float, dtype: str, method: str) -> No
     assert stopped.distance_to(target) == expected[target]
 
 
+def test_targets_where_more_edges_are_no_farther() -> None:
+    """Regression: a search stopped at the last target, before vertices at the same distance."""
+    steps = np.arange(30)
+    path = Graph.from_edges(steps, steps + 1, np.zeros(30, np.int32), n_vertices=31)
+    paths = nearfar.sssp(path, 0, method="breadth_first", targets=[3, 5])
+    assert paths.distances.tolist() == [0] * 31
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32"])
 def test_lengths_of_equal_weights_that_do_not_fit(dtype: str) -> None:
     n = 50

@@ -41,6 +41,8 @@ def also_equal_weights(search: Solver) -> Solver:
         if not graph.is_weighted:
             return search(graph, source, options, workspace)
         hops = _HOPS.of(graph, graph.without_weights)
+        if workspace.targets is not None and not _grow(_lengths(graph)):
+            workspace = replace(workspace, targets=None)  # more edges may be no farther
         if workspace.limit is not None:
             within = int(np.searchsorted(_lengths(graph), workspace.limit, side="right"))
             workspace = replace(workspace, limit=within - 1)
@@ -78,6 +80,11 @@ def _lengths(graph: Graph) -> NDArray[Any]:
 
     lengths: NDArray[Any] = _LENGTHS.of(graph, make)
     return lengths
+
+
+def _grow(lengths: NDArray[Any]) -> bool:
+    """Return whether every further edge makes a path longer, also after rounding."""
+    return len(lengths) < 2 or bool(lengths[-1] > lengths[-2])
 
 
 def _lengths_of(graph: Graph, hops: Graph, counts: Any, threads: int) -> Any:
