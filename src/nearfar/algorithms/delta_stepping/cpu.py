@@ -54,8 +54,8 @@ def _with_widths(
 ) -> dict[str, Any]:
     """Search with the width that is to be tried next, and record its time; return the counters.
 
-    One worker begins with that width and adapts it: if it does not suit the graph, repeated work is
-    too expensive for one worker alone.
+    One worker begins with that width and adapts it, since a fixed width that does not suit the
+    graph can repeat its work many times.
     """
     if options.delta is not None or graph.n_edges < _SMALL:
         return search(options.delta, None)

@@ -333,7 +333,7 @@ class Team {
             if (!go_on()) return;
           break;
         }
-        auto piece = row;  // another row is shared: start alone, and try again
+        auto piece = row;  // while another row is shared
         piece.end = row.begin = std::min(row.end, row.begin + LongRow<C>::kPiece);
         work.relax_piece(piece, me.own->now);
         if (!go_on()) return;

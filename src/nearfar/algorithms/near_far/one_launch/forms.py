@@ -72,7 +72,7 @@ class Form:
 
 
 class Width(NamedTuple):
-    """How the plain form divides a solve into steps."""
+    """Parameters that determine the steps of a solve."""
 
     first: float  # multiple of the first delta
     growth: float  # limit of its growth
