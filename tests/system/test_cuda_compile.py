@@ -135,14 +135,14 @@ def one_launch_cases(kind: str) -> Iterator[Case]:
     shape = {"BLOCK_THREADS": 384 if wide else 512}
     yield f"{ONE_LAUNCH}one_launch/one_launch.cuh", {**base, **shape, "ROW_HEAD": 4}
     if base["WEIGHTED"] and (whole or base["INDEX_T"] == "int"):
-        rows = {"ROW_HEAD": 8, "TWO_WEIGHTS": int(not whole)}
+        rows = {"ROW_HEAD": 8, "CHAINS": int(not whole)}
         yield "cuda/graph/row_shortcuts.cuh", {**types(kind), **rows}
         if not whole:
             yield "cuda/graph/row_heads.cuh", {**types(kind), **rows}
             yield "cuda/graph/pack_heads.cuh", {**types(kind), **rows}
         yield (
             f"{ONE_LAUNCH}one_launch/one_launch.cuh",
-            {**base, **shape, **rows, "SHORTCUTS": 1 if not whole else 2},
+            {**base, **shape, **rows, "SHORTCUTS": 2},
         )
     yield f"{ONE_LAUNCH}one_launch/one_launch.cuh", base
     due = {**base, "HEAVY_DEGREE": 512}

@@ -83,7 +83,8 @@ struct SearchDistance {
 
 __device__ __forceinline__ int distance_found(const Search& s, vertex_t v) {
   const SearchDistance distance{s.distance};
-  return s.heads ? beyond_row<SHORTCUT_DEPTH, kRowEdges>(s.heads, distance, v) : distance.at(v);
+  const EdgeRows<kRowEdges, RowEdge> rows{s.heads};
+  return s.heads ? beyond_row<SHORTCUT_DEPTH, kRowEdges>(rows, distance, v) : distance.at(v);
 }
 
 // Computes distances of the vertices removed at `time`: their neighbours were removed later or

@@ -19,9 +19,9 @@ __device__ __forceinline__ HeadEdge edge_at(const void* edges, offset_t i) {
   edge.target = __ldg(static_cast<const vertex_t*>(edges) + i);
   edge.weight = weight_t(1);
   return edge;
-#elif TWO_WEIGHTS
+#elif CHAINS
   const Edge given = load_edge(static_cast<const Edge*>(edges), i);
-  return HeadEdge{given.target, weight_t(0), given.weight};
+  return HeadEdge{given.target, 1, {given.weight}};
 #else
   return load_edge(static_cast<const Edge*>(edges), i);
 #endif

@@ -22,10 +22,8 @@ SHORTCUT_DEGREE = 3.0
 ENOUGH_OUT = 0.25
 
 _THREADS = 256
-#: Number of vertices below which the target leaves bits for the other fields of `pack_heads`.
-MOST_PACKED = 1 << 28
-
-_FIRSTS = 4  # kFirsts of head_edges.cuh
+# kMostWeights, and kRoom by the bytes of a weight, of head_edges.cuh
+_MOST_WEIGHTS, _ROOM = 4, {4: 14, 8: 15}
 _CHOICES = 3  # rounds after which nearly all suitable vertices are selected
 _ROW_HEADS: Slot[RowHeads] = Slot("heads of rows")
 
@@ -37,31 +35,30 @@ class RowHeads:
     edges: Any  # cupy array of uint8; n rows
     width: int  # edges per vertex
     row: int  # bytes per row
-    two_weights: bool  # whether shortcuts store the weights of both of their edges
+    chains: bool  # whether shortcuts store the weights of all of their edges
     seconds: float  # device time for building them
     depth: int = 0  # number of rounds in which vertices of few edges were removed
     out: float = 0.0  # share of the vertices that were removed
 
 
 def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
-    """Return the heads of a graph's rows, built in O(n + m) on first use and cached on it.
-
-    Floats allow a depth of at most 1, and only graphs of fewer than `MOST_PACKED` vertices.
-    """
+    """Return the heads of a graph's rows, built in O(n + m) on first use and cached on it."""
     ones = depth > 0 and not device.weighted
-    two_weights = depth > 0 and device.weighted and device.weight_dtype.kind == "f"
+    chains = depth > 0 and device.weighted and device.weight_dtype.kind == "f"
 
     def make() -> RowHeads:
         cp, vertex, weight = runtime.cupy(), device.vertex_dtype, device.weight_dtype
-        record = 2 * vertex.itemsize if ones else device.record + two_weights * weight.itemsize
+        record = 2 * vertex.itemsize if ones else device.record
+        if chains:  # a target, a count and the weights
+            record = 8 + _MOST_WEIGHTS * weight.itemsize
         n, size = np.int64(device.n), max(device.n, 1) * width * record
         runtime.require_memory(
-            (1 + two_weights) * size,
+            (1 + chains) * size,
             f"use {keyword('local_limit', 0)}, or a CPU method ({keyword('device', 'cpu')})",
         )
         # Records of mixed sizes have padding, which kernels load too.
         edges = cp.zeros(size, dtype=np.uint8)
-        macros = {**device.macros, "ROW_HEAD": width, "TWO_WEIGHTS": int(two_weights)}
+        macros = {**device.macros, "ROW_HEAD": width, "CHAINS": int(chains)}
         if ones:
             macros |= {"WEIGHTED": 1, "ONES": 1}
         heads = runtime.program("cuda/graph/row_heads.cuh", macros).kernel("row_heads")
@@ -79,14 +76,15 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
                 given = {"heads": edges, "state": state, "n": n}
                 given |= {"time": np.int64(time), "n_out": n_out}
                 past.kernel("lead_past")(blocks, _THREADS, given)
-        if two_weights:
-            row = width * (vertex.itemsize + weight.itemsize) + _FIRSTS * weight.itemsize
+        if chains:
+            row = width * (vertex.itemsize + 1) + _ROOM[weight.itemsize] * weight.itemsize
+            row = -(-row // 16) * 16
             rows = cp.empty(max(device.n, 1) * row, dtype=np.uint8)
             pack = runtime.program("cuda/graph/pack_heads.cuh", macros).kernel("pack_heads")
             pack(blocks, _THREADS, {"heads": edges, "rows": rows, "n": n})
             edges = rows
         seconds = timer.stop().seconds
         out = int(n_out.get()[0]) / max(device.n, 1) if depth else 0.0
-        return RowHeads(edges, width, row, two_weights, seconds, depth, out)
+        return RowHeads(edges, width, row, chains, seconds, depth, out)
 
     return _ROW_HEADS.of(graph, make, (*device.key, width, depth), alone=True)

@@ -12,10 +12,10 @@
 // or reach it over an edge that stays: one that has no equal edge back, or one in a row that would
 // not fit with shortcuts and is left unchanged.
 //
-// With TWO_WEIGHTS vertices are taken out once, and pack_heads.cuh makes the rows that searches
-// read. Rounding never puts a lesser sum above a greater one, so the least of the sums over a
-// removed vertex is its distance plus the next weight, to the last bit. Of two shortcuts to a
-// vertex both are kept, unless both weights of one are at most the other's.
+// With CHAINS pack_heads.cuh makes the rows that searches read. Rounding never puts a lesser sum above a
+// greater one, so the least of the sums over a removed vertex is its distance plus the next weight, to
+// the last bit. Of two shortcuts to a vertex both are kept, unless no sum over one exceeds that over
+// the other.
 //
 // heads[n * ROW_HEAD] as row_heads.cuh leaves them, state[n] and *n_out zeroed -> rows with
 // shortcuts, kRemovedRow and the time, counted from 0, in the last place of the rows of removed
@@ -39,22 +39,34 @@ __device__ __forceinline__ unsigned int key_of(const HeadEdge* heads, vertex_t v
   return static_cast<unsigned int>(degree) << 28 | mixed >> 4;
 }
 
-#if TWO_WEIGHTS
-constexpr int kMostPast = kFirsts;  // most edges of a row replaced by shortcuts
-
-// Returns true if no sum over `one` exceeds that over `other`, however sums are rounded.
+#if CHAINS
+// Returns true if no sum over `one` exceeds that over `other`, however sums are rounded: each of its
+// weights is at most another weight of `other`, in the same order.
 __device__ __forceinline__ bool no_heavier(const HeadEdge& one, const HeadEdge& other) {
-  return one.first <= other.first && one.weight <= other.weight;
+  int at = 0;
+  for (int i = 0; i < one.count; ++i, ++at) {
+    while (at < other.count && other.weight[at] < one.weight[i]) ++at;
+    if (at == other.count) return false;
+  }
+  return true;
 }
 
 // Makes `then` a shortcut over `first` and itself; returns false if that is not possible.
 __device__ __forceinline__ bool join(const HeadEdge& first, HeadEdge* then) {
-  then->first = first.weight;
+  if (first.count + then->count > kMostWeights) return false;
+  for (int i = then->count; i-- > 0;) then->weight[first.count + i] = then->weight[i];
+  for (int i = 0; i < first.count; ++i) then->weight[i] = first.weight[i];
+  then->count += first.count;
   return true;
 }
-#else
-constexpr int kMostPast = ROW_HEAD;
 
+// Returns true if the weights of one are those of the other, backwards.
+__device__ __forceinline__ bool mirrored(const HeadEdge& one, const HeadEdge& other) {
+  bool same = one.count == other.count;
+  for (int i = 0; same && i < one.count; ++i) same = one.weight[i] == other.weight[one.count - 1 - i];
+  return same;
+}
+#else
 __device__ __forceinline__ bool no_heavier(const HeadEdge& one, const HeadEdge& other) {
   return !(other.weight < one.weight);
 }
@@ -63,13 +75,17 @@ __device__ __forceinline__ bool join(const HeadEdge& first, HeadEdge* then) {
   then->weight = add_saturating(first.weight, then->weight);
   return then->weight < unreached();
 }
+
+__device__ __forceinline__ bool mirrored(const HeadEdge& one, const HeadEdge& other) {
+  return one.weight == other.weight;
+}
 #endif
 
 // Returns true if the edge's target has the same edge back to v.
 __device__ __forceinline__ bool leads_back(const HeadEdge* heads, vertex_t v, const HeadEdge& edge) {
   for (int j = 0; j < ROW_HEAD; ++j) {
     const HeadEdge back = heads[static_cast<long long>(edge.target) * ROW_HEAD + j];
-    if (back.target == v && back.weight == edge.weight) return true;
+    if (back.target == v && mirrored(back, edge)) return true;
   }
   return false;
 }
@@ -126,6 +142,17 @@ struct NewRow {
   }
 };
 
+// Returns true if a row has room for the weights of all its edges.
+__device__ __forceinline__ bool has_room(const NewRow& row) {
+#if CHAINS
+  int weights = 0;
+  for (int i = 0; i < row.size; ++i) weights += row.edge[i].count;
+  return weights <= kRoom;
+#else
+  return true;
+#endif
+}
+
 extern "C" __global__ void lead_past(HeadEdge* heads, const unsigned char* state, long long n, long long time,
                                      unsigned int* n_out) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
@@ -133,13 +160,15 @@ extern "C" __global__ void lead_past(HeadEdge* heads, const unsigned char* state
     HeadEdge* const own = heads + i * ROW_HEAD;
     if (state[i] == kRemoved) {
       own[ROW_HEAD - 1].target = kRemovedRow;
+#if !CHAINS
       own[ROW_HEAD - 1].weight = static_cast<weight_t>(time);
+#endif
       atomicAdd(n_out, 1u);
     }
     if (state[i] >= kRemoved) continue;
     NewRow row{};
     row.fits = true;
-    int past = 0;
+    bool past = false;
     for (int j = 0; row.fits && j < ROW_HEAD; ++j) {
       const HeadEdge edge = own[j];
       const vertex_t v = edge.target;
@@ -148,7 +177,7 @@ extern "C" __global__ void lead_past(HeadEdge* heads, const unsigned char* state
         row.add(edge);
         continue;
       }
-      row.fits = ++past <= kMostPast;
+      past = true;
       for (int k = 0; row.fits && k < kFewEdges; ++k) {
         HeadEdge beyond = heads[static_cast<long long>(v) * ROW_HEAD + k];
         if (beyond.target < 0) break;
@@ -156,7 +185,7 @@ extern "C" __global__ void lead_past(HeadEdge* heads, const unsigned char* state
         if (beyond.target != i) row.add(beyond);
       }
     }
-    if (!past || !row.fits) continue;
+    if (!past || !row.fits || !has_room(row)) continue;
     for (int j = 0; j < ROW_HEAD; ++j) {
       HeadEdge none{};
       none.target = kNoVertex;

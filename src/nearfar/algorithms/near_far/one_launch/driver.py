@@ -36,7 +36,6 @@ from nearfar.algorithms.near_far.one_launch.ranges import solve_by_ranges
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
 from nearfar.cuda.graph.row_heads import (
     ENOUGH_OUT,
-    MOST_PACKED,
     SHORTCUT_DEGREE,
     RowHeads,
     row_heads,
@@ -100,11 +99,8 @@ def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHead
     enough = 0.0 if shortcuts else ENOUGH_OUT
     if shortcuts is None:
         shortcuts = graph.mean_degree <= SHORTCUT_DEGREE
-    # Float sums are rounded along the path, which needs both weights of a shortcut: depth 1 only.
-    floats = device.weight_dtype.kind == "f"
-    possible = device.weighted and not (floats and graph.n_vertices >= MOST_PACKED)
-    for width, depth in ((_SHORTCUT_HEAD, 1 if floats else _DEPTH), (_HEAD, 0)):
-        if depth and not (shortcuts and possible):
+    for width, depth in ((_SHORTCUT_HEAD, _DEPTH), (_HEAD, 0)):
+        if depth and not (shortcuts and device.weighted):
             continue
         try:
             heads = row_heads(graph, device, width, depth=depth)

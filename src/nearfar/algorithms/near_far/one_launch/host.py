@@ -100,7 +100,7 @@ class Engine:
             "BLOCKS_EACH": 1,
             "DISTANCE_BITS": shape.bits,
             "ROW_HEAD": 0 if heads is None else heads.width,
-            "TWO_WEIGHTS": 0 if heads is None else int(heads.two_weights),
+            "CHAINS": 0 if heads is None else int(heads.chains),
             "SHORTCUTS": 0 if heads is None else heads.depth,
             **device.macros,
             **macros,

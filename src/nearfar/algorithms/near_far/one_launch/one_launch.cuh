@@ -190,10 +190,11 @@ __device__ __forceinline__ void reset_counters(Control* control, const Plan& pla
 
 // Returns the distance of a settled vertex.
 __device__ __forceinline__ weight_t distance_found(const Solve& solve, vertex_t v) {
-#if TWO_WEIGHTS
-  return beyond_row(solve.heads, solve.distance, v);
+#if CHAINS
+  return beyond_row<SHORTCUTS, ROW_HEAD>(ChainRows{solve.heads}, solve.distance, v);
 #elif SHORTCUTS
-  return beyond_row<SHORTCUTS, ROW_HEAD>(solve.heads->edge, solve.distance, v);
+  const EdgeRows<ROW_HEAD, Edge> rows{solve.heads->edge};
+  return beyond_row<SHORTCUTS, ROW_HEAD>(rows, solve.distance, v);
 #else
   return solve.distance.at(v);
 #endif

@@ -47,12 +47,9 @@ struct Reached {
 };
 
 __device__ __forceinline__ Reached reach(const LocalRow& row, int place, weight_t distance) {
-#if TWO_WEIGHTS
+#if CHAINS
   const HeadRow& head = reinterpret_cast<const HeadRow&>(row);
-  const vertex_t target = head.target[place];
-  const int first = target < 0 ? 0 : target >> kFirstShift;
-  if (first) distance += head.first[first - 1];
-  return {target < 0 ? target : target & (1 << kFirstShift) - 1, distance + head.weight[place]};
+  return {head.target[place], add_chain(distance, head, place)};
 #else
   const Edge& edge = reinterpret_cast<const HeadRow&>(row).edge[place];
   return {edge.target, add_saturating(distance, edge_weight(edge))};
