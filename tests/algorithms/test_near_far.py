@@ -13,6 +13,7 @@ from nearfar import Graph
 from nearfar.algorithms.near_far.one_launch import driver, ranges
 from nearfar.algorithms.near_far.one_launch.forms import Form
 from nearfar.cuda.device_graph import DEVICE_GRAPH, DeviceGraph
+from nearfar.cuda.graph.row_heads import RowHeads
 from nearfar.errors import OptionError
 from nearfar.graph.build import HostArrays
 from nearfar.graph.delta import paper_delta
@@ -116,10 +117,17 @@ def test_launch_shapes_leave_registers_for_wide_values() -> None:
     assert ranges_shape("int32", "int64", True) == (384, 2)
     assert ranges_shape("int32", "float64", False) == (512, 1)
     assert ranges_shape("int64", "int32", True) == (512, 1)
-    shapes = [(Form("plain"), False), (Form("plain"), True), (Form("packed", bits=8), False)]
-    assert [tuple(driver._launch_shape(*given).values()) for given in shapes] == [
-        *((512, 1), (384, 1), (384, 2)),
-    ]
+    rows, chains = (RowHeads(None, 8, 96, chains, 0.0) for chains in (False, True))
+    shapes = {
+        (Form("plain"), 8, None): (512, 1),
+        (Form("plain"), 16, None): (512, 1),
+        (Form("plain"), 8, rows): (512, 1),
+        (Form("plain"), 8, chains): (384, 1),
+        (Form("plain"), 16, rows): (256, 1),
+        (Form("packed", bits=8), 8, None): (384, 2),
+    }
+    for given, shape in shapes.items():
+        assert tuple(driver._launch_shape(*given).values()) == shape
 
 
 # Every traversal by one method, and every method with two; the GPU suite has the full product.

@@ -51,7 +51,8 @@ def mixed(seed: int) -> Graph:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_from_every_vertex(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_launch, "ROAD_LIKE", 1e9)
+    monkeypatch.setattr(one_launch, "_MOST_DEGREE", 1e9)
+    monkeypatch.setattr(one_launch, "_FEW_LONG", 1.0)
     graph = mixed(seed)
     assert (heads_of(graph)[:, 7, 0] == REMOVED).any()
     for source in range(0, graph.n_vertices, 3):
@@ -65,7 +66,8 @@ def test_float_sums_are_rounded_as_along_the_path(
     seed: int, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Weights over eight decades: sums in another order would differ in their last bits."""
-    monkeypatch.setattr(one_launch, "ROAD_LIKE", 1e9)
+    monkeypatch.setattr(one_launch, "_MOST_DEGREE", 1e9)
+    monkeypatch.setattr(one_launch, "_FEW_LONG", 1.0)
     graph = mixed(seed)
     tail, head = graph.tails(np.int64), graph.indices
     lesser, greater = np.minimum(tail, head), np.maximum(tail, head)
@@ -97,7 +99,8 @@ def test_float_sums_are_rounded_as_along_the_path(
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_zoo(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_launch, "ROAD_LIKE", 1e9)
+    monkeypatch.setattr(one_launch, "_MOST_DEGREE", 1e9)
+    monkeypatch.setattr(one_launch, "_FEW_LONG", 1.0)
     mixed_steps = {"local_limit": 3, "delta": 20.0}  # grid steps relax rows as they are
     options = (mixed_steps, {"delta": 1.0}, {"delta": 1e9, "local_rounds": 2})
     graphs = [as_dtype(make(), dtype) for make in ZOO.values()]

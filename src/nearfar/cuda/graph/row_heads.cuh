@@ -2,7 +2,7 @@
 //
 // offsets[n + 1], edges[m] -> heads[n * ROW_HEAD]: a row of up to ROW_HEAD edges, padded with edges
 // to kNoVertex; for a longer row only edges to kLongRow. With ONES `edges` has only targets, and
-// the heads have weights of 1.
+// the heads have weights of 1. *n_long, zeroed before, counts the longer rows.
 // Launch: any grid, grid-stride. No races: every edge is written by one thread.
 // requires: cuda/graph/head_edges.cuh
 
@@ -28,7 +28,7 @@ __device__ __forceinline__ HeadEdge edge_at(const void* edges, offset_t i) {
 }
 
 extern "C" __global__ void row_heads(const offset_t* offsets, const void* edges, HeadEdge* heads,
-                                     long long n) {
+                                     long long n, unsigned int* n_long) {
   const long long stride = static_cast<long long>(gridDim.x) * blockDim.x;
   const long long thread = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (long long i = thread; i < n * ROW_HEAD; i += stride) {
@@ -37,6 +37,7 @@ extern "C" __global__ void row_heads(const offset_t* offsets, const void* edges,
     const offset_t j = static_cast<offset_t>(i % ROW_HEAD);
     HeadEdge edge{};
     edge.target = degree > ROW_HEAD ? kLongRow : kNoVertex;
+    if (j == 0 && degree > ROW_HEAD) atomicAdd(n_long, 1u);
     if (degree <= ROW_HEAD && j < degree) edge = edge_at(edges, begin + j);
     heads[i] = edge;
   }

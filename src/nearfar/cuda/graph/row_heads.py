@@ -39,6 +39,7 @@ class RowHeads:
     seconds: float  # device time for building them
     depth: int = 0  # number of rounds in which vertices of few edges were removed
     out: float = 0.0  # share of the vertices that were removed
+    long: float = 0.0  # share of the rows with more edges than fit
 
 
 def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) -> RowHeads:
@@ -64,17 +65,17 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
         heads = runtime.program("cuda/graph/row_heads.cuh", macros).kernel("row_heads")
         past = runtime.program("cuda/graph/row_shortcuts.cuh", macros) if depth else None
         state = cp.zeros(max(device.n, 1) if depth else 0, dtype=np.uint8)
-        n_out = cp.zeros(1, dtype=np.uint32)
+        counts = cp.zeros(2, dtype=np.uint32)  # of removed vertices, and of longer rows
         blocks, row = runtime.device().multiprocessors * 8, width * record
         timer = runtime.Timer().start()
         given = {"offsets": device.offsets, "edges": device.edges}
-        heads(blocks, _THREADS, {**given, "heads": edges, "n": n})
+        heads(blocks, _THREADS, {**given, "heads": edges, "n": n, "n_long": counts[1:]})
         if past is not None:
             for time in range(depth):
                 for name in ("removable", *("choose_removed",) * _CHOICES):
                     past.kernel(name)(blocks, _THREADS, {"heads": edges, "state": state, "n": n})
                 given = {"heads": edges, "state": state, "n": n}
-                given |= {"time": np.int64(time), "n_out": n_out}
+                given |= {"time": np.int64(time), "n_out": counts[:1]}
                 past.kernel("lead_past")(blocks, _THREADS, given)
         if chains:
             row = width * (vertex.itemsize + 1) + _ROOM[weight.itemsize] * weight.itemsize
@@ -84,7 +85,7 @@ def row_heads(graph: Graph, device: DeviceGraph, width: int, *, depth: int = 0) 
             pack(blocks, _THREADS, {"heads": edges, "rows": rows, "n": n})
             edges = rows
         seconds = timer.stop().seconds
-        out = int(n_out.get()[0]) / max(device.n, 1) if depth else 0.0
-        return RowHeads(edges, width, row, chains, seconds, depth, out)
+        out, long = counts.get() / max(device.n, 1)
+        return RowHeads(edges, width, row, chains, seconds, depth, float(out), float(long))
 
     return _ROW_HEADS.of(graph, make, (*device.key, width, depth), alone=True)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from nearfar.algorithms.near_far.one_launch.forms import (
-    ROAD_LIKE,
     ROUNDS,
     Form,
     Width,
@@ -52,7 +51,9 @@ _LOCAL = 8192  # shared memory for the local lists, at least, in entries
 _HEADED = 1024  # entries of a local list that carry their rows, if there is memory
 _ROOMY = 1 << 22  # entries of a queue that are always affordable
 _HEAD, _SHORTCUT_HEAD = 4, 8  # edges of a row stored with its vertex
+_MOST_DEGREE = 8.0  # mean degree above which most rows are longer
 _DEPTH = 2  # rounds of removing vertices of few edges
+_FEW_LONG = 0.05  # share of longer rows up to which the width of the others suits a graph
 _DENSE = 16.0  # mean degree
 _HOPS = 8.0  # first delta over the least weight, at least: order among equal weights is no loss
 _SPREAD = 2.0  # mean over median weight above which the median determines delta
@@ -94,19 +95,19 @@ def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False
 
 def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHeads | None:
     """Return rows at fixed positions if most are short, with requested or useful shortcuts."""
-    if not 0 < graph.mean_degree <= ROAD_LIKE:
+    if not 0 < graph.mean_degree <= _MOST_DEGREE:
         return None
     enough = 0.0 if shortcuts else ENOUGH_OUT
     if shortcuts is None:
         shortcuts = graph.mean_degree <= SHORTCUT_DEGREE
-    for width, depth in ((_SHORTCUT_HEAD, _DEPTH), (_HEAD, 0)):
+    for width, depth in ((_SHORTCUT_HEAD, _DEPTH), (_HEAD, 0), (_SHORTCUT_HEAD, 0)):
         if depth and not (shortcuts and device.weighted):
             continue
         try:
             heads = row_heads(graph, device, width, depth=depth)
         except OutOfMemoryError:
             continue
-        if not depth or heads.out >= enough:
+        if heads.out >= enough if depth else heads.long <= _FEW_LONG:
             return heads
     return None  # rows are then located by their offsets
 
@@ -120,9 +121,10 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
         # The far pile also holds stale entries, for which a small dense graph has memory.
         capacity = max(math.ceil(n * factor), room)
         heavy = device.m // _CHUNK + device.m // _HEAVY + 1
-        heads = _heads(graph, device, options.shortcuts) if alone else None
+        # Packed distances have two blocks per multiprocessor, which leave no room for rows.
+        alone_with_rows = alone and not form.bits
+        heads = _heads(graph, device, options.shortcuts) if alone_with_rows else None
         local = _LOCAL // 2 if form.bits else _LOCAL  # for two blocks per multiprocessor
-        wide_rows = heads is not None and entry_bytes(device) > 8
         if heads is not None:
             most = runtime.device().shared_per_block - STATIC
             local = min(_HEADED * local_bytes(device, heads), most) // entry_bytes(device)
@@ -131,7 +133,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
             "algorithms/near_far/one_launch/one_launch.cuh",
             "near_far_one_launch",
             Shape(2 if form.scan else 4, capacity, heavy, form.bits),
-            {"FAR_BY_SCAN": int(form.scan), **_launch_shape(form, wide_rows)},
+            {"FAR_BY_SCAN": int(form.scan), **_launch_shape(form, entry_bytes(device), heads)},
             (2 * STAGE, local),
             _own(0.0, 0.0, 0, 0),
             heads,
@@ -141,9 +143,13 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
     return PLAIN_ENGINE.of(graph, make, key, alone=True)  # a new key replaces the old engine
 
 
-def _launch_shape(form: Form, wide_rows: bool) -> dict[str, int]:
-    """Return threads per block, and blocks; two rows of wide edges at once need more registers."""
-    threads = 384 if form.bits or wide_rows else 512
+def _launch_shape(form: Form, entry: int, heads: RowHeads | None) -> dict[str, int]:
+    """Return threads per block, and blocks; threads that carry wide rows need more registers."""
+    threads = 512
+    if heads is not None and entry > 8:
+        threads = 256
+    elif form.bits or (heads is not None and heads.chains):
+        threads = 384
     return {"BLOCK_THREADS": threads, "BLOCKS_EACH": 2 if form.bits else 1}
 
 

@@ -54,7 +54,8 @@ _GROWTH, _GROWTHS = 12.0, 256.0  # growth of the first solve, and greatest growt
 ROUNDS = (1000, 8, 2, 0)
 _SETTLED = 16  # solves of a width after which others are rarely compared again
 _GAIN = 0.97  # relative time below which another width is better
-_CLOSE = 1.1  # relative time up to which fewer rounds still are compared
+_CLOSE = 1.1  # relative time up to which a width is measured again
+_BARRIER_SECONDS = 4e-6  # of a step of the whole device with little work
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
 _GROWING = ("plain", "packed")  # kinds whose delta grows while they run
@@ -87,7 +88,7 @@ class _Measured:
     seconds: float = 0.0
     splits: int = 0  # of the latest solve
     work: float = 0.0  # edges that it relaxed, over those of the graph
-    local_steps: int = 0
+    block_rounds: int = 0  # of local steps, in the block with the most
 
     @property
     def mean(self) -> float:
@@ -117,19 +118,14 @@ def _neighbours(width: Width, found: _Measured, *, grows: bool) -> list[Width]:
 
 
 def _other_rounds(width: Width, measured: dict[Width, _Measured]) -> list[Width]:
-    """Return the same width with more rounds, and with fewer as long as these take about as long.
-
-    A local step of few rounds can be many times slower than one of many.
-    """
-    if not (measured[width].local_steps or not width.rounds):
-        return []
+    """Return the same width with more rounds, and with fewer that cannot take much longer."""
     at = ROUNDS.index(width.rounds)
     found = [width._replace(rounds=rounds) for rounds in ROUNDS[max(at - 1, 0) : at]]
+    known = measured[width]
     for rounds in ROUNDS[at + 1 :]:
-        fewer = width._replace(rounds=rounds)
-        found.append(fewer)
-        if fewer not in measured or measured[fewer].mean > _CLOSE * measured[width].mean:
-            break
+        barriers = known.block_rounds / max(rounds, 1)
+        if known.block_rounds and barriers * _BARRIER_SECONDS < known.mean:
+            found.append(width._replace(rounds=rounds))
     return found
 
 
@@ -286,7 +282,7 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
         found = measured.setdefault(history.width(form.kind), _Measured())
         found.solves += 1
         found.seconds += stats["device_seconds"]
-        found.splits, found.local_steps = stats["splits"], stats["local_steps"]
+        found.splits, found.block_rounds = stats["splits"], stats["block_rounds"]
         found.work = stats["edges_relaxed"] / max(graph.n_edges, 1)
         if found.solves < _SETTLED or found.solves % _SETTLED == 0:  # choosing takes 25 us
             history.chosen.pop(form.kind, None)

@@ -169,6 +169,7 @@ class Engine:
             "edges_relaxed": int(control["edges"]),
             "splits": int(control["splits"]),
             "local_steps": int(control["local_steps"]),
+            "block_rounds": int(control["block_rounds"]),
             "rescans": int(control["rescans"]),
             "delta": delta,
             "last_delta": float(control["last_delta"]),

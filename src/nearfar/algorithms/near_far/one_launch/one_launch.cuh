@@ -96,6 +96,7 @@ struct Plan {
   weight_t from, threshold;
   double delta;
   long long steps, splits, local_steps, rescans;
+  long long block_rounds;
 };
 
 // Growth of the near set in a grid step, above which a block's share would soon outgrow the block.
@@ -296,9 +297,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     }
     if (plan.chunks)
       heavy_step(solve, out, plan.chunks, shared);
-    else if (plan.kind == kLocal)
-      local_step(solve, out, solve.near_queue[plan.steps & 1], plan.size, shared, &edges_seen);
-    else if (plan.kind == kGrid)
+    else if (plan.kind == kLocal) {
+      const uint32 rounds =
+          local_step(solve, out, solve.near_queue[plan.steps & 1], plan.size, shared, &edges_seen);
+      if (threadIdx.x == 0) plan.block_rounds += rounds;
+    } else if (plan.kind == kGrid)
       grid_step(solve, out, solve.near_queue[plan.steps & 1], plan.size, shared, &edges_seen);
     else if (plan.whole)
       split_vertices(solve, out, plan.from, shared);
@@ -310,6 +313,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
 #endif
   edges_seen = warp_sum(edges_seen);
   if (lane_id() == 0) atomicAdd(&control->edges, edges_seen);
+  if (threadIdx.x == 0) atomicMax(&control->block_rounds, plan.block_rounds);
   if (first_block && threadIdx.x == 0) {
     control->steps = plan.steps;
     control->splits = plan.splits;

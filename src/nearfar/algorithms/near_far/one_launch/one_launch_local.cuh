@@ -17,7 +17,8 @@
 // requires: algorithms/near_far/one_launch/one_launch_heads.cuh
 #pragma once
 
-__device__ __forceinline__ void local_step(const Solve& solve, const Targets& out,
+// Returns the number of rounds.
+__device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& out,
                                            const Entry* queue, count_t size, Entry* shared,
                                            uint64* edges_seen) {
   __shared__ Filled filled[3];  // of this round, the next one, and the one after
@@ -30,7 +31,7 @@ __device__ __forceinline__ void local_step(const Solve& solve, const Targets& ou
   const uint32 mine = start >= size          ? 0u
                       : size - start < share ? static_cast<uint32>(size - start)
                                              : static_cast<uint32>(share);
-  if (mine == 0) return;  // the same for the whole block
+  if (mine == 0) return 0;  // the same for the whole block
   for (uint32 i = threadIdx.x; i < mine; i += blockDim.x) {
     list[i] = open_entry(solve, load_entry(queue + start + i));
   }
@@ -45,7 +46,8 @@ __device__ __forceinline__ void local_step(const Solve& solve, const Targets& ou
   LocalLists lists{list + room, far, &filled[0], room, 0};
   Filled *next_filled = &filled[1], *later_filled = &filled[2];
   uint32 count = mine, most = mine, edges = 0;
-  for (uint32 round = 0; round < rounds && count && count <= most; ++round) {
+  uint32 round = 0;
+  for (; round < rounds && count && count <= most; ++round) {
     if (threadIdx.x == 0) *next_filled = Filled{0, 0};
     edges += relax_local(chain, solve, out, lists, now, count);
     __syncthreads();
@@ -71,4 +73,5 @@ __device__ __forceinline__ void local_step(const Solve& solve, const Targets& ou
   flush_block(far, lists.far_base < room ? lists.far_base : room, out.far, &flush_base);
   __syncthreads();
   *edges_seen += edges;
+  return round;
 }

@@ -68,6 +68,7 @@ struct Control {
   alignas(128) long long status;
   uint64 edges;
   long long steps, splits, local_steps, rescans;
+  long long block_rounds;  // of local steps, in the block with the most
   double last_delta, last_threshold;
   alignas(128) count_t near_count[4];
   alignas(128) count_t far_count[4];
