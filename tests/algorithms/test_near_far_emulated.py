@@ -101,6 +101,27 @@ def test_a_block_alone_hands_its_list_back_early(spokes: int, leave: int, steps:
     assert paths.stats["local_steps"] == steps
 
 
+@pytest.mark.parametrize("heads", [False, True])
+def test_far_entries_beside_a_long_row(heads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block that meets a long row ends its step, and keeps what the other rows have made far."""
+    monkeypatch.setattr(one_launch, "_MOST_DEGREE", 1e9 if heads else 0.0)
+    monkeypatch.setattr(one_launch, "_FEW_LONG", 1.0)
+    rng = np.random.default_rng(3)
+    n, m = 2000, 4000
+    ends = (n * rng.random((2, m)) ** 2).astype(np.int64)
+    graph = Graph.from_edges(*ends, rng.integers(1, 1000, m), n_vertices=n, directed=False)
+    hubs = np.argsort(graph.degrees)[-3:]
+    graph = Graph.from_edges(
+        np.concatenate([graph.tails(np.int64), np.repeat(hubs, 300)]),
+        np.concatenate([graph.indices, rng.integers(0, n, 900)]),
+        np.concatenate([graph.weights, rng.integers(1, 1000, 900)]),
+        n_vertices=n,
+    )
+    for source in range(12):
+        paths = nearfar.sssp(graph, source, method="near_far@cuda", delta=200)
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
+
+
 def test_without_room_for_heads_rows_are_found_by_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     from nearfar.errors import OutOfMemoryError
 

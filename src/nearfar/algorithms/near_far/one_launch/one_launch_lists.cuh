@@ -35,7 +35,7 @@ struct alignas(16) LocalEntry {
 #endif
 
 // Entries that a round adds to `next`, and to `far` after the first far_base. With the highest bit of `far`
-// the block ends its step, since a long row waits for the whole device; later far entries then spill.
+// the block ends its step, since a long row waits for the whole device.
 struct alignas(8) Filled {
   uint32 near, far;
 };
@@ -63,7 +63,7 @@ __device__ __forceinline__ void push_local(const Targets& out, const LocalLists&
   if ((near_takers | far_takers) == 0) return;
   uint32 base = 0;
   const uint32 count = __popc(lane_id() == 0 ? near_takers : far_takers);
-  if (lane_id() < 2) base = atomicAdd(&lists.filled->near + lane_id(), count);
+  if (lane_id() < 2) base = atomicAdd(&lists.filled->near + lane_id(), count) & ~kHandBack;
   const uint32 below = (1u << lane_id()) - 1;
   const uint32 near_at = __shfl_sync(kAllLanes, base, 0) + __popc(near_takers & below);
   const uint32 far_at =
