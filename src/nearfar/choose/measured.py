@@ -8,9 +8,10 @@ may prepare the graph and does not count. Only searches of most of the graph are
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from nearfar.graph.compared import Compared
 from nearfar.graph.slots import Slot
 from nearfar.registry import Request, Variant
 
@@ -19,27 +20,18 @@ if TYPE_CHECKING:
 
 #: Close methods by the key of the choice, best estimate first, with the reasons for the estimates.
 RIVALS: Slot[tuple[tuple[Variant, str], ...]] = Slot("methods to be compared")
-_TIMES: Slot[_Times] = Slot("times of methods")  # by variant id and number of threads
+_TIMES: Slot[_Times] = Slot("times of methods")  # by number of threads
 
 CLOSE = 2.0  # estimate over the least one up to which a method is compared
 MOST = 4  # methods compared
 SHORT = 2e-5  # seconds of a search that is too short to compare
-_GAIN = 0.97  # relative time below which another method is better
-_RECENT = 0.25  # weight of the latest search in the mean
 
 
 @dataclass(slots=True)
-class _Times:
-    """Searches of most of a graph by one method."""
+class _Times(Compared[str]):
+    """Searches of most of a graph by variant id, without the first of each."""
 
-    searches: int = 0
-    seconds: float = 0.0  # recent mean, without the first search
-
-    def add(self, seconds: float) -> None:
-        self.searches += 1
-        if self.searches > 2:
-            seconds = self.seconds + _RECENT * (seconds - self.seconds)
-        self.seconds = seconds
+    started: set[str] = field(default_factory=set)
 
 
 def comparable(request: Request) -> bool:
@@ -55,18 +47,20 @@ def record(graph: Graph, request: Request, variant: Variant, stats: dict[str, An
     edges, pushes = stats.get("edges_relaxed", 0), stats.get("pushes", 0)
     if 2 * edges < graph.n_edges and 2 * pushes < graph.n_vertices:
         return
-    _TIMES.of(graph, _Times, (variant.id, request.threads)).add(stats["seconds"])
+    times = _TIMES.of(graph, _Times, request.threads)
+    if variant.id in times.started:
+        times.add(variant.id, stats["seconds"])
+    times.started.add(variant.id)
 
 
 def fastest(
     graph: Graph, request: Request, rivals: tuple[tuple[Variant, str], ...]
 ) -> tuple[Variant, str]:
     """Return the fastest of the methods so far, or one that is still to be measured."""
-    best, least = rivals[0], 0.0
-    for variant, reason in rivals:
-        times = _TIMES.get(graph, (variant.id, request.threads))
-        if times is None or times.searches < 2:
-            return variant, reason
-        if not least or times.seconds < _GAIN * least:
-            best, least = (variant, f"{reason}; the fastest measured"), times.seconds
-    return best
+    times = _TIMES.get(graph, request.threads)
+    if times is None:
+        return rivals[0]
+    ids = [variant.id for variant, _ in rivals]
+    variant, reason = rivals[ids.index(times.choose(ids[0], lambda _: ids))]
+    measured = all(other in times.times for other in ids)
+    return variant, f"{reason}; the fastest measured" if measured else reason

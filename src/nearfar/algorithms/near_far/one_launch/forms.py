@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nearfar.graph.compared import Compared
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
@@ -52,9 +53,6 @@ _TRIALS, _HOPELESS = 3, 2.0
 _GROWTH, _GROWTHS = 12.0, 256.0  # growth of the first solve, and greatest growth
 #: Rounds of a local step that are compared; the first one hardly limits it.
 ROUNDS = (1000, 8, 2, 0)
-_SETTLED = 16  # solves of a width after which others are rarely compared again
-_GAIN = 0.97  # relative time below which another width is better
-_CLOSE = 1.1  # relative time up to which a width is measured again
 _BARRIER_SECONDS = 2e-6  # of a barrier of the whole device
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
@@ -81,21 +79,16 @@ class Width(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Measured:
-    """Whole solves of one kind and width."""
+class _Latest:
+    """What the latest solve of a width has shown."""
 
-    solves: int = 0
-    seconds: float = 0.0
-    splits: int = 0  # of the latest solve
-    work: float = 0.0  # edges that it relaxed, over those of the graph
-    block_rounds: int = 0  # of local steps, in the block with the most
-
-    @property
-    def mean(self) -> float:
-        return self.seconds / self.solves
+    seconds: float
+    splits: int
+    work: float  # edges that it relaxed, over those of the graph
+    block_rounds: int  # of local steps, in the block with the most
 
 
-def _neighbours(width: Width, found: _Measured, *, grows: bool) -> list[Width]:
+def _neighbours(width: Width, found: _Latest, *, grows: bool) -> list[Width]:
     """Return the widths to compare with a measured one."""
     first, growth, _ = width
     wider, narrower = width._replace(first=2 * first), width._replace(first=first / 4)
@@ -114,17 +107,17 @@ def _neighbours(width: Width, found: _Measured, *, grows: bool) -> list[Width]:
             less = max(growth / 4, 1.0)
             near += [width._replace(growth=less), width._replace(growth=1.0)]
             near.append(wider._replace(growth=less))
-    return near
+    # Rounds come last: other rounds with the usual delta would hide the gain of another.
+    return near + _other_rounds(width, found)
 
 
-def _other_rounds(width: Width, measured: dict[Width, _Measured]) -> list[Width]:
+def _other_rounds(width: Width, known: _Latest) -> list[Width]:
     """Return the same width with more rounds, and with fewer that cannot take much longer."""
     at = ROUNDS.index(width.rounds)
     found = [width._replace(rounds=rounds) for rounds in ROUNDS[max(at - 1, 0) : at]]
-    known = measured[width]
     for rounds in ROUNDS[at + 1 :]:
         barriers = known.block_rounds / max(rounds, 1)
-        if known.block_rounds and barriers * _BARRIER_SECONDS < known.mean:
+        if known.block_rounds and barriers * _BARRIER_SECONDS < known.seconds:
             found.append(width._replace(rounds=rounds))
     return found
 
@@ -142,42 +135,23 @@ class _History:
     # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
     solves: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    widths: dict[str, dict[Width, _Measured]] = field(default_factory=dict)  # by kind
-    chosen: dict[str, Width] = field(default_factory=dict)  # widths of the next solves, by kind
+    widths: dict[str, Compared[Width]] = field(default_factory=dict)  # by kind
+    latest: dict[tuple[str, Width], _Latest] = field(default_factory=dict)
 
     def width(self, kind: str) -> Width:
         """Return the width of the next solve of a kind."""
-        found = self.chosen.get(kind)
-        if found is None:
-            found = self.chosen[kind] = self._choose(kind)
-        return found
-
-    def _choose(self, kind: str) -> Width:
-        """Return the fastest width, or a neighbour of it that is still to be measured."""
-        best, measured = Width(1.0, _GROWTH), self.widths.get(kind, {})
         grows = kind in _GROWING
-        while best in measured:
-            # Rounds come last: other rounds with the usual delta would hide the gain of another.
-            near = _neighbours(best, measured[best], grows=grows)
-            near += _other_rounds(best, measured) if grows else []
-            faster = [width for width in near if width in measured]
-            faster = [w for w in faster if measured[w].mean < _GAIN * measured[best].mean]
-            if not faster:
-                return next((w for w in near if w not in measured), self._again(kind, best))
-            best = min(faster, key=lambda width: measured[width].mean)
-        return best
 
-    def _again(self, kind: str, best: Width) -> Width:
-        """Return a width that may have been unlucky in its only solve, or else the fastest."""
-        measured = self.widths[kind]
-        close = _CLOSE * measured[best].mean
-        return next((w for w, m in measured.items() if m.solves == 1 and m.mean < close), best)
+        def near(width: Width) -> list[Width]:
+            return _neighbours(width, self.latest[kind, width], grows=grows)
+
+        first = Width(1.0, _GROWTH)
+        return self.widths[kind].next_way(first, near) if kind in self.widths else first
 
     def mean(self, kind: str) -> float:
         """Return the mean seconds of a kind with its fastest width."""
-        measured = self.widths.get(kind)
-        if measured:
-            return min(found.mean for found in measured.values())
+        if kind in self.widths:
+            return self.widths[kind].least()
         return self.seconds[kind] / self.solves[kind]
 
     def lost(self, kind: str) -> bool:
@@ -278,14 +252,11 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
     history = _history(graph)
     history.last = form
     if width and history.solves.get(form.kind):  # the first solve of a kind may include waiting
-        measured = history.widths.setdefault(form.kind, {})
-        found = measured.setdefault(history.width(form.kind), _Measured())
-        found.solves += 1
-        found.seconds += stats["device_seconds"]
-        found.splits, found.block_rounds = stats["splits"], stats["block_rounds"]
-        found.work = stats["edges_relaxed"] / max(graph.n_edges, 1)
-        if found.solves < _SETTLED or found.solves % _SETTLED == 0:  # choosing takes 25 us
-            history.chosen.pop(form.kind, None)
+        used, seconds = history.width(form.kind), stats["device_seconds"]
+        work = stats["edges_relaxed"] / max(graph.n_edges, 1)
+        latest = _Latest(seconds, stats["splits"], work, stats["block_rounds"])
+        history.latest[form.kind, used] = latest
+        history.widths.setdefault(form.kind, Compared()).add(used, seconds)
     history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total
