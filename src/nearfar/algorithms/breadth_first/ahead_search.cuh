@@ -83,8 +83,9 @@ struct SearchDistance {
 
 __device__ __forceinline__ int distance_found(const Search& s, vertex_t v) {
   const SearchDistance distance{s.distance};
-  const EdgeRows<kRowEdges, RowEdge> rows{s.heads};
-  return s.heads ? beyond_row<SHORTCUT_DEPTH, kRowEdges>(rows, distance, v) : distance.at(v);
+  using Rows = EdgeRows<kRowEdges, RowEdge>;
+  if (!s.heads) return distance.at(v);
+  return Beyond<SHORTCUT_DEPTH, Rows, SearchDistance>{Rows{s.heads}, distance}.at(v);
 }
 
 // Computes distances of the vertices removed at `time`: their neighbours were removed later or

@@ -7,12 +7,18 @@
 template <int Width, class Edges>
 struct EdgeRows {
   const Edges* edges;
-  __device__ __forceinline__ vertex_t target(vertex_t v, int i) const {
-    return __ldg(&edges[static_cast<long long>(v) * Width + i].target);
+  __device__ __forceinline__ const Edges& edge(vertex_t v, int i) const {
+    return edges[static_cast<long long>(v) * Width + i];
   }
+  __device__ __forceinline__ vertex_t target(vertex_t v, int i) const { return __ldg(&edge(v, i).target); }
   // Adds the edge in the direction from its target.
   __device__ __forceinline__ weight_t back(weight_t distance, vertex_t v, int i) const {
-    return add_saturating(distance, edges[static_cast<long long>(v) * Width + i].weight);
+    return add_saturating(distance, edge(v, i).weight);
+  }
+  // Returns the round in which the vertex was removed, or -1 if it was not.
+  __device__ __forceinline__ int time(vertex_t v) const {
+    const Edges last = edge(v, Width - 1);
+    return last.target == kRemovedRow ? static_cast<int>(last.weight) : -1;
   }
 };
 
@@ -25,23 +31,41 @@ struct ChainRows {
     for (int k = chain >> kCountShift; k-- > 0;) distance += rows[v].weight[first + k];
     return distance;
   }
+  __device__ __forceinline__ int time(vertex_t v) const {
+    return target(v, ROW_HEAD - 1) == kRemovedRow ? rows[v].chain[ROW_HEAD - 1] : -1;
+  }
 };
 #endif
 
-// Its neighbours were removed later or never, so their distances are computed recursively, to a
-// depth of the number of removal rounds. A reader of a distance that another thread lowers
-// meanwhile computes the new one itself.
-template <int Depth, int Width, class Rows, class Distance>
-__device__ __noinline__ weight_t beyond_row(const Rows& rows, const Distance& distance, vertex_t v) {
-  weight_t least = distance.at(v);
-  if constexpr (Depth > 0) {
-    if (rows.target(v, Width - 1) != kRemovedRow) return least;
-    for (int i = 0; i < Width - 1; ++i) {
-      const vertex_t u = rows.target(v, i);
-      if (u < 0) break;
-      const weight_t sum = rows.back(beyond_row<Depth - 1, Width>(rows, distance, u), v, i);
-      least = sum < least ? sum : least;
-    }
+// Returns the distance of a removed vertex from those of its neighbours. All are read at once.
+template <class Rows, class Distance>
+__device__ __forceinline__ weight_t over_row(const Rows& rows, const Distance& distance, vertex_t v) {
+  vertex_t target[kFewEdges];
+  weight_t from[kFewEdges], least = distance.at(v);
+#pragma unroll
+  for (int i = 0; i < kFewEdges; ++i) target[i] = rows.target(v, i);
+#pragma unroll
+  for (int i = 0; i < kFewEdges; ++i) from[i] = target[i] >= 0 ? distance.at(target[i]) : unreached();
+#pragma unroll
+  for (int i = 0; i < kFewEdges; ++i) {
+    if (target[i] < 0) continue;
+    const weight_t sum = rows.back(from[i], v, i);
+    least = sum < least ? sum : least;
   }
   return least;
 }
+
+// Distances of all vertices while the search runs. Neighbours of a removed vertex were removed later or
+// never, so recursion ends after as many levels as there were rounds. A reader of a distance that another
+// thread lowers meanwhile computes the new one itself.
+template <int Depth, class Rows, class Distance>
+struct Beyond {
+  const Rows& rows;
+  const Distance& distance;
+  __device__ __noinline__ weight_t at(vertex_t v) const {
+    if constexpr (Depth > 0) {
+      if (rows.time(v) >= 0) return over_row(rows, Beyond<Depth - 1, Rows, Distance>{rows, distance}, v);
+    }
+    return distance.at(v);
+  }
+};

@@ -13,6 +13,7 @@ extern "C" __global__ void pack_heads(const HeadEdge* heads, HeadRow* rows, long
     for (int j = 0; j < ROW_HEAD; ++j) {
       const HeadEdge& edge = heads[i * ROW_HEAD + j];
       row.target[j] = edge.target;
+      row.chain[j] = static_cast<unsigned char>(edge.count);  // in the last place of a removed row its time
       if (edge.target < 0) continue;
       row.chain[j] = static_cast<unsigned char>(used | edge.count << kCountShift);
       for (int k = 0; k < edge.count; ++k) row.weight[used++] = edge.weight[k];

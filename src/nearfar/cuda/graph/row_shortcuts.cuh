@@ -60,6 +60,8 @@ __device__ __forceinline__ bool join(const HeadEdge& first, HeadEdge* then) {
   return true;
 }
 
+__device__ __forceinline__ void set_time(HeadEdge* place, int time) { place->count = time; }
+
 // Returns true if the weights of one are those of the other, backwards.
 __device__ __forceinline__ bool mirrored(const HeadEdge& one, const HeadEdge& other) {
   bool same = one.count == other.count;
@@ -75,6 +77,8 @@ __device__ __forceinline__ bool join(const HeadEdge& first, HeadEdge* then) {
   then->weight = add_saturating(first.weight, then->weight);
   return then->weight < unreached();
 }
+
+__device__ __forceinline__ void set_time(HeadEdge* place, int time) { place->weight = static_cast<weight_t>(time); }
 
 __device__ __forceinline__ bool mirrored(const HeadEdge& one, const HeadEdge& other) {
   return one.weight == other.weight;
@@ -160,9 +164,7 @@ extern "C" __global__ void lead_past(HeadEdge* heads, const unsigned char* state
     HeadEdge* const own = heads + i * ROW_HEAD;
     if (state[i] == kRemoved) {
       own[ROW_HEAD - 1].target = kRemovedRow;
-#if !CHAINS
-      own[ROW_HEAD - 1].weight = static_cast<weight_t>(time);
-#endif
+      set_time(own + ROW_HEAD - 1, static_cast<int>(time));
       atomicAdd(n_out, 1u);
     }
     if (state[i] >= kRemoved) continue;

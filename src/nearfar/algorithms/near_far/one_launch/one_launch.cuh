@@ -189,13 +189,19 @@ __device__ __forceinline__ void reset_counters(Control* control, const Plan& pla
   }
 }
 
+#if CHAINS
+using SkippingRows = ChainRows;
+__device__ __forceinline__ SkippingRows skipping_rows(const Solve& solve) { return {solve.heads}; }
+#elif SHORTCUTS
+using SkippingRows = EdgeRows<ROW_HEAD, Edge>;
+__device__ __forceinline__ SkippingRows skipping_rows(const Solve& solve) { return {solve.heads->edge}; }
+#endif
+
 // Returns the distance of a settled vertex.
 __device__ __forceinline__ weight_t distance_found(const Solve& solve, vertex_t v) {
-#if CHAINS
-  return beyond_row<SHORTCUTS, ROW_HEAD>(ChainRows{solve.heads}, solve.distance, v);
-#elif SHORTCUTS
-  const EdgeRows<ROW_HEAD, Edge> rows{solve.heads->edge};
-  return beyond_row<SHORTCUTS, ROW_HEAD>(rows, solve.distance, v);
+#if SHORTCUTS
+  const SkippingRows rows = skipping_rows(solve);
+  return Beyond<SHORTCUTS, SkippingRows, Distances>{rows, solve.distance}.at(v);
 #else
   return solve.distance.at(v);
 #endif
@@ -211,7 +217,7 @@ __device__ __noinline__ bool all_settled(const Solve& solve, const vertex_t* tar
   return settled;
 }
 
-// Writes final distances if their form differs from that of the solve.
+// Writes final distances that the solve has not, or in another form.
 #if DISTANCE_BITS && !SHORTCUTS
 struct alignas(kInSlot * sizeof(weight_t) < 16 ? kInSlot * sizeof(weight_t) : 16) Unpacked {
   weight_t distance[kInSlot];
@@ -233,10 +239,26 @@ __device__ __noinline__ void write_answer(const Solve& solve) {
   }
 }
 #elif SHORTCUTS
-__device__ __noinline__ void write_answer(const Solve& solve) {
-  // A thread that reads a distance which changes meanwhile computes the new one itself.
-  for (long long v = thread_of_grid(); v < solve.n; v += grid_threads())
-    solve.answer[v] = distance_found(solve, static_cast<vertex_t>(v));
+// Vertices that were removed last are the first, since others lead to them.
+__device__ __noinline__ void write_answer(const Solve& solve, SplitBarrier barrier) {
+  constexpr int kTogether = 4;  // rows that a thread looks at together
+  const SkippingRows rows = skipping_rows(solve);
+  for (int time = SHORTCUTS; time-- > 0;) {
+    for (long long first = thread_of_grid(); first < solve.n; first += kTogether * grid_threads()) {
+      int removed[kTogether];
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        const long long v = first + u * grid_threads();
+        removed[u] = v < solve.n ? rows.time(static_cast<vertex_t>(v)) : -1;
+      }
+#pragma unroll
+      for (int u = 0; u < kTogether; ++u) {
+        const vertex_t v = static_cast<vertex_t>(first + u * grid_threads());
+        if (removed[u] == time) solve.answer[v] = over_row(rows, solve.distance, v);
+      }
+    }
+    if (time) barrier.meet();
+  }
 }
 #endif
 
@@ -308,7 +330,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     else
       split_pile(solve, out, solve.far_pile[(plan.pile + 1) & 1], plan.far_size, shared);
   }
-#if DISTANCE_BITS || SHORTCUTS
+#if SHORTCUTS
+  write_answer(solve, barrier);
+#elif DISTANCE_BITS
   write_answer(solve);
 #endif
   edges_seen = warp_sum(edges_seen);
