@@ -378,6 +378,7 @@ def test_solves_go_on_while_the_next_form_is_compiled(monkeypatch: pytest.Monkey
 def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = undirected(100, 2000)
     monkeypatch.setattr(one_launch_forms, "_SKEWED", 1.0)
+    monkeypatch.setattr(one_launch_forms, "_HOPELESS", 1e9)  # the emulator's times vary
     monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e9)
     assert forms_of(graph, 2) == ["sifted", "sifted"]
     monkeypatch.setattr(one_launch_forms, "_SORT_SECONDS", 1e-12)
