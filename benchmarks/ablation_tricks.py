@@ -149,12 +149,12 @@ TRICKS = (
     Trick(
         "chains",
         "every vertex passes through the bucket",
-        (("if (end - begin > kFew) return", "if (end != begin || true) return"),),
+        (("if (end - begin > kFew) {", "if (end != begin || true) {"),),
     ),
     Trick(
         "light edges",
         "the first width is mean weight / mean degree for any distribution of weights",
-        (("if (light < seen) delta = std::min(delta, sample[light]);", ""),),
+        (("if (light < seen) delta = std::min(delta, nth(light));", ""),),
     ),
     Trick(
         "shared rows",

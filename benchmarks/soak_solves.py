@@ -7,7 +7,6 @@ answer against the oracle's rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -325,7 +324,7 @@ def distances(soak: Soak) -> Iterator[Trial]:
         for variant in soak.variants(problem):
             request = Request(problem)  # type: ignore[arg-type]
             within = variant.fits(graph, request) is not True
-            if within and variant.fits(graph, replace(request, limit=1)) is not True:
+            if within and variant.fits(graph, request._replace(limit=1)) is not True:
                 continue
             if problem == "all_pairs" and "batch" in variant.problems:
                 continue

@@ -198,6 +198,12 @@ def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
     raise OptionError(f"{owner}: {name} is {quoted(value)}: give {wanted}")
 
 
+@functools.cache
+def _defaults(cls: type[Any]) -> Any:
+    """Return the options of a class if none are given; they are frozen."""
+    return cls()
+
+
 def build_options(
     cls: type[Any],
     given: Mapping[str, Any],
@@ -206,7 +212,7 @@ def build_options(
 ) -> Any:
     """Build the options of a variant; ``having`` returns the ids of variants with an option."""
     if not given:
-        return cls()
+        return _defaults(cls)  # type: ignore[arg-type]  # classes can be hashed
     fields = {field.name: str(field.type) for field in dataclasses.fields(cls)}
     known = list(fields)
     for name in given:

@@ -105,8 +105,7 @@ class RowReduction(Protocol):
         """Edges of the bins of a histogram; empty for other kinds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """Checked request, the input of ``can_run``, the costs and the chooser.
 
     ``once``: the graph was built for this request only, so that no later request benefits from

@@ -99,6 +99,30 @@ def test_automatic_delta_narrows_when_the_first_guess_is_far_too_wide() -> None:
     assert paths.stats["vertices_processed"] < 6 * graph.n_vertices
 
 
+def test_small_graphs_begin_with_wider_buckets() -> None:
+    def first_width(leaves: int) -> float:
+        hub, ends = np.zeros(leaves, np.int64), np.arange(1, leaves + 1)
+        graph = Graph.from_edges(hub, ends, np.full(leaves, 8, np.int32), directed=False)
+        paths = nearfar.sssp(graph, 0, method="delta_stepping", device="cpu", threads=1)
+        assert paths.stats["delta_changes"] == 0
+        return float(paths.stats["delta"])
+
+    widths = [first_width(leaves) for leaves in (20, 1023, 8191)]
+    assert widths == pytest.approx([16, 8, 4], rel=0.06)  # 8 / degree for large graphs
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("degree", [3, 20])
+def test_graphs_in_the_cache_and_beyond_it(degree: int, dtype: str) -> None:
+    rng = np.random.default_rng(degree)
+    for n in (30, 500, 3_000, 20_000):  # the last is searched with prefetch
+        ends = rng.integers(0, n, (2, n * degree))
+        weights = rng.integers(0, 1000, n * degree).astype(dtype)
+        graph = Graph.from_edges(*ends, weights, n_vertices=n)
+        found = nearfar.sssp(graph, 0, method="delta_stepping", device="cpu", threads=1)
+        assert np.array_equal(found.distances, oracle(graph))
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_work_stays_near_the_least(method: str) -> None:
     graph = grid(300)

@@ -227,7 +227,7 @@ def test_a_worker_is_priced_by_the_queue_that_it_takes(
     many = Request(problem="batch", n_sources=100)
     batch = seconds(graph, many, "cpu")
     assert 0.9 < batch["worker_per_source@cpu"] / 100 / single[queue] < 1.6
-    shared = seconds(graph, replace(many, threads=2), "cpu")
+    shared = seconds(graph, many._replace(threads=2), "cpu")
     ratio = batch["worker_per_source@cpu"] / shared["worker_per_source@cpu"]
     assert ratio == pytest.approx(2)
 

@@ -523,3 +523,28 @@ def test_paths_in_small_graphs_are_those_of_a_chosen_method(dtype: type) -> None
             assert row[path[1:]].tolist() == path[:-1]
         both = ours.yen(matrix, 0, 11, 9, directed=False)
         assert both[0] == ours.dijkstra(matrix, directed=False, indices=0)[11]
+
+
+def test_one_search_of_a_medium_matrix_uses_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A heap over the unprepared rows is faster for small matrices, and for several searches."""
+    from nearfar import _cpu
+
+    called: list[str] = []
+    for name in ("small_rows", "search_matrix"):
+        real = getattr(_cpu, name)
+
+        def noted(*given: Any, real: Any = real, name: str = name) -> Any:
+            called.append(name)
+            return real(*given)
+
+        monkeypatch.setattr(_cpu, name, noted)
+    for n in (300, 4_000):
+        rng = np.random.default_rng(n)
+        matrix = sp.random_array((n, n), density=6 / n, rng=rng, format="csr")
+        for indices in (5, [5, 6]):
+            for tree in (False, True):
+                given: dict[str, Any] = {"indices": indices, "return_predecessors": tree}
+                found, expected = ours.dijkstra(matrix, **given), theirs.dijkstra(matrix, **given)
+                distances = (found[0], expected[0]) if tree else (found, expected)
+                assert np.array_equal(*distances)
+    assert called == [*["small_rows"] * 4, *["search_matrix"] * 2, *["small_rows"] * 2]

@@ -224,7 +224,7 @@ def _source_by_source(facts: Facts, request: Request, speeds: Machine) -> Iterat
     """
     if request.targets is not None or facts.negative or facts.n <= _LARGE:
         return
-    alone = replace(request, problem="sssp", n_sources=1, threads=1)
+    alone = request._replace(problem="sssp", n_sources=1, threads=1)
     each = request.n_sources / max(1, min(request.threads, request.n_sources))
     for v in _accepting(facts.graph, "cpu", "sssp"):
         cost = _estimate(v, facts, alone)
@@ -236,7 +236,7 @@ def _source_by_source(facts: Facts, request: Request, speeds: Machine) -> Iterat
 def _can_serve(variant: Variant, graph: Graph, request: Request) -> bool:
     """Return whether a variant can run for the request, possibly source by source."""
     if request.problem not in variant.problems:
-        request = replace(request, problem="sssp")
+        request = request._replace(problem="sssp")
     return variant.can_run(graph, request) is True
 
 

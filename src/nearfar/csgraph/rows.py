@@ -27,8 +27,8 @@ NO_VERTEX = -9999
 MANY = 4
 
 #: Vertices and edges of all searches up to which one call of C++ is faster than a chosen method,
-#: and the same within a limit.
-_SMALL, _SMALL_WITHIN = 1 << 16, 1 << 20
+#: the same within a limit, and of one search of a whole matrix, which needs no preparation.
+_SMALL, _SMALL_WITHIN, _SMALL_ALONE = 1 << 16, 1 << 20, 1 << 14
 
 Device = Literal["auto", "cpu", "cuda"]
 
@@ -79,7 +79,9 @@ def small_rows(
         return None
     n, m = len(rows.indptr) - 1, len(rows.indices)
     k = 1 if joined else len(sources)
-    if k * (n + m) > (_SMALL if limit is None else _SMALL_WITHIN):
+    alone = len(sources) == 1 and directed and not unweighted
+    most = _SMALL_WITHIN if limit is not None else _SMALL_ALONE if alone else _SMALL
+    if k * (n + m) > most:
         return None
     data = rows.data if rows.data.dtype.kind not in "biuf" else rows.exact()
     if len(data) != m or data.dtype != np.float64:

@@ -125,11 +125,12 @@ def sssp(
     >>> nearfar.sssp(g, 0).path_to(2)
     [0, 1, 2]
     """
-    given: dict[str, Any] = {"limit": limit, "device": device, "threads": threads, "stats": stats}
     if isinstance(graph, Raster):
         check_stats(stats)
         refuse_for_raster(method, **options, weight=weight != "weight", trace=trace)
-        surface: Any = cost_distance(graph, source, targets=targets, **given)
+        surface: Any = cost_distance(
+            graph, source, targets=targets, limit=limit, device=device, threads=threads, stats=stats
+        )
         return cast("Paths", surface)
     turns = graph if isinstance(graph, TurnGraph) else None
     if turns is not None:
@@ -152,12 +153,15 @@ def sssp(
         source,
         once=placed or not isinstance(graph, Graph),
         method=method,
+        device=device,
+        threads=threads,
+        limit=limit,
         targets=targets,
         predecessors=predecessors,
+        stats=stats,
         trace=trace,
         allow_unsafe=allow_unsafe,
         options=dict(options),
-        **given,
     )
     return paths if turns is None else turn_paths(turns, paths, begin)
 

@@ -13,6 +13,8 @@ from nearfar.errors import OptionError, keyword, quoted
 
 T = TypeVar("T")
 
+_MANY = 64  # workers that are allowed on any machine
+
 
 def default_threads() -> int:
     """Return the number of cores that this process may use."""
@@ -33,7 +35,8 @@ def check_threads(threads: int | None) -> int:
             f"{keyword('threads')} is {quoted(threads)}: give an integer of at least 1, or "
             "leave it out"
         )
-    return min(int(threads), max(64, 4 * default_threads()))
+    most = _MANY if threads <= _MANY else max(_MANY, 4 * default_threads())
+    return min(int(threads), most)
 
 
 def on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:

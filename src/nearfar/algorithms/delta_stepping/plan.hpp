@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 
@@ -21,28 +22,36 @@ inline double weight_at(const C& csr, std::size_t e) {
 // within a tenth of the best fixed value on grids, roads, meshes, random and Kronecker graphs. The
 // mean is capped at twice the median, so that a few huge weights do not put all others into one
 // bucket. Delta is capped so that a vertex has about one positive edge below it: only edges that
-// stay within a bucket repeat work, and if weights span many orders of magnitude, most would.
+// stay within a bucket repeat work, and if weights span many orders of magnitude, most would. In a
+// small graph a bucket has few vertices and takes longer than repeating them, so it is wider.
 template <class C>
 inline double first_delta(const C& csr) {
   constexpr std::size_t kSample = 256;
+  constexpr double kSmall = 1 << 12;  // vertices
   const auto m = static_cast<std::size_t>(csr.m);
   if (m == 0) return 1;
   double sample[kSample];
-  const std::size_t step = std::max<std::size_t>(1, m / kSample);
+  // A search of a small graph takes no longer than a large sample would.
+  const std::size_t step =
+      std::max<std::size_t>(1, m / std::clamp<std::size_t>(m / 32, 32, kSample));
   std::size_t seen = 0;
   double mean = 0;
   for (std::size_t e = 0; e < m && seen < kSample; e += step)
     mean += sample[seen++] = weight_at(csr, e);
   mean /= static_cast<double>(seen);
-  std::sort(sample, sample + seen);
-  if (sample[seen / 2] > 0) mean = std::min(mean, 2 * sample[seen / 2]);
+  const auto nth = [&](std::size_t i) {
+    std::nth_element(sample, sample + i, sample + seen);
+    return sample[i];
+  };
+  if (const double median = nth(seen / 2); median > 0) mean = std::min(mean, 2 * median);
   const double degree = std::max(1.0, static_cast<double>(m) / static_cast<double>(csr.n));
   double delta = mean / degree;
-  const auto zeros = std::upper_bound(sample, sample + seen, 0.0) - sample;
+  const auto zeros = std::count(sample, sample + seen, 0.0);
   const auto light = static_cast<std::size_t>(zeros + 1) +
                      static_cast<std::size_t>(static_cast<double>(seen) / degree);
-  if (light < seen) delta = std::min(delta, sample[light]);
-  return delta > 0 ? delta : 1;
+  if (light < seen) delta = std::min(delta, nth(light));
+  if (!(delta > 0)) return 1;
+  return delta * std::clamp(std::sqrt(kSmall / static_cast<double>(csr.n)), 1.0, 4.0);
 }
 
 // `delta`: a width that stays. `start`: the first of those that adapt.

@@ -22,7 +22,7 @@ struct Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
   NEARFAR_INLINE ~Buffer() {
-    if (data != nullptr) std::free(data);  // most of a ring's thousand buffers are never used
+    if (data != nullptr) std::free(data);  // most of a ring's buffers are never used
   }
 
   NEARFAR_INLINE void push(Record record) {

@@ -29,6 +29,9 @@ class BucketRing {
   static constexpr uint64_t kEmpty = ~uint64_t{0};
 
   explicit BucketRing(double delta) : delta_(delta), inverse_(1 / delta) {}
+  ~BucketRing() {
+    for (std::size_t i = 0; i < spare_.size; ++i) std::free(spare_.data[i].data);
+  }
 
   static Weight least(const Bucket& bucket) {
     Weight low = bucket.data[0].distance;
@@ -179,6 +182,10 @@ class BucketRing {
   }
 
  private:
+  struct Spare {
+    Entry* data;
+    std::size_t capacity;
+  };
   static constexpr uint64_t kWords = kSlots / 64;
   static constexpr double kLeast = 1e-300;
 
@@ -237,15 +244,18 @@ class BucketRing {
     used_[slot / 64] |= uint64_t{1} << (slot % 64);
     const uint64_t number = current_ + ((slot - current_) & (kSlots - 1));
     highest_ = number > highest_ ? number : highest_;
-    if (bucket.capacity == 0 && n_spare_ > 0) {
-      bucket.swap(spare_[--n_spare_]);
+    if (bucket.capacity == 0 && spare_.size > 0) {
+      const Spare& spare = spare_.data[--spare_.size];
+      bucket.data = spare.data;
+      bucket.capacity = spare.capacity;
       return;
     }
     bucket.reserve(bucket.capacity == 0 ? 128 : bucket.capacity + bucket.capacity / 2);
   }
   void recycle(Bucket& bucket) {
-    bucket.size = 0;
-    spare_[n_spare_++].swap(bucket);
+    spare_.push({bucket.data, bucket.capacity});
+    bucket.data = nullptr;
+    bucket.size = bucket.capacity = 0;
   }
 
   Weight base_ = 0;
@@ -257,8 +267,7 @@ class BucketRing {
   uint64_t changes_ = 0;
   uint64_t used_[kWords] = {};
   Bucket slots_[kSlots];
-  Bucket spare_[kSlots + 2];  // never more buffers than slots, one taken and one replaced
-  std::size_t n_spare_ = 0;
+  Buffer<Spare> spare_;  // not an array, which each small search would have to clear
   Bucket far_;
   double far_first_ = 0;  // least bucket number in the far pile, if it is not empty
 };

@@ -6,7 +6,6 @@ An attempt that cannot answer returns the plan to try next, with the reason.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +80,7 @@ class Plan(NamedTuple):
 
     def searched(self, why: str, **request: Any) -> Plan:
         """Return a plan that searches source by source, with ``why`` as the reason."""
-        single = replace(self.request, problem="sssp", **request)
+        single = self.request._replace(problem="sssp", **request)
         chosen, reason = select(self.graph, single, "auto")
         return self.using(chosen, f"{self.reason}; {why}: {reason}", {})
 
@@ -105,7 +104,7 @@ class Plan(NamedTuple):
                     plan = plan.using(choice.variant, f"{choice.reason}; others need more memory")
                     break
         while plan.request.threads > 1 and plan.scratch_bytes() > memory // 2:
-            request = replace(plan.request, threads=plan.request.threads // 2)
+            request = plan.request._replace(threads=plan.request.threads // 2)
             reason = f"{plan.reason}; memory suffices for {request.threads} workers"
             plan = plan._replace(request=request, reason=reason)
         return plan
@@ -151,7 +150,7 @@ def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> 
     try:
         return select(graph, request, method)
     except (VariantUnavailable, NegativeWeightError):
-        single = replace(request, problem="sssp")
+        single = request._replace(problem="sssp")
         if method == "auto":  # batch methods use less than the whole range for sums
             searches = ranking.cheapest(graph, single) is not None
         else:
