@@ -37,6 +37,7 @@ from nearfar.formats.compression import (
     unpacked,
 )
 from nearfar.graph.graph import Graph
+from nearfar.options import file_name
 from nearfar.system import output
 from nearfar.system.memory import free_memory
 
@@ -68,7 +69,7 @@ class Source:
         ):
             raise OptionError(f"max_unpacked is {quoted(max_unpacked)}: give a number of bytes")
         self._max_unpacked = max_unpacked
-        self.path = os.fspath(path)
+        self.path = file_name(path)
         self.suffix, packed = split_suffix(self.path)
         self._progress = progress
         self._data: NDArray[np.uint8] | None = None

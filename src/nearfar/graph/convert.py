@@ -57,10 +57,17 @@ def refuse_missing_weight(
         raise GraphError(problem)
 
 
+def check_library(graph: Any, library: str, *needed: str) -> None:
+    """Refuse an object without the attributes of a library's graphs."""
+    if not all(hasattr(graph, name) for name in needed):
+        raise GraphError(f"expected a graph of {library}, got {type(graph).__name__}")
+
+
 def from_networkx(
     graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None
 ) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_networkx` describes."""
+    check_library(graph, "NetworkX", "adjacency", "nodes")
     check_weight(weight)
     names = list(graph)
     place = {name: i for i, name in enumerate(names)}

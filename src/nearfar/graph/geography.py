@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, VertexError, listed, quoted
 from nearfar.graph.build import from_edges
-from nearfar.graph.convert import from_networkx
+from nearfar.graph.convert import check_library, from_networkx
 from nearfar.graph.libraries import needed
 from nearfar.graph.slots import Slot
 from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, lines_from
@@ -204,6 +204,7 @@ def rows_of_edges(
 
 def from_osmnx(graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_osmnx` describes."""
+    check_library(graph, "OSMnx", "adjacency", "nodes")
     try:
         xy = np.array([(data["x"], data["y"]) for _, data in graph.nodes(data=True)], dtype=float)
     except KeyError as error:

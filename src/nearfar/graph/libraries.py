@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from nearfar.errors import GraphError, MissingDependencyError, quoted
 from nearfar.graph import on_device
 from nearfar.graph.build import HostArrays, from_edges
-from nearfar.graph.convert import as_numbers, coordinates_of, is_number, refuse_missing_weight
+from nearfar.graph.convert import (
+    as_numbers,
+    check_library,
+    coordinates_of,
+    is_number,
+    refuse_missing_weight,
+)
 from nearfar.graph.given import as_indices, as_numpy
 from nearfar.graph.names import as_names
 from nearfar.graph.on_device import DeviceArrays
@@ -41,6 +47,7 @@ def needed(name: str, what: str, extra: str | None = None) -> Any:
 
 def from_igraph(graph: Any, weight: str | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_igraph` describes."""
+    check_library(graph, "igraph", "get_edgelist", "es")
     n, directed = graph.vcount(), graph.is_directed()
     ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
     weights = None
@@ -62,6 +69,7 @@ def from_igraph(graph: Any, weight: str | None) -> dict[str, Any]:
 
 def from_rustworkx(graph: Any, weight: str | Callable[[Any], Any] | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_rustworkx` describes."""
+    check_library(graph, "rustworkx", "weighted_edge_list")
     directed = hasattr(graph, "successors")
     vertices = np.array(list(graph.node_indices()), dtype=np.int64)
     edges = graph.weighted_edge_list()
