@@ -32,6 +32,18 @@ def is_geographic(xy: NDArray[np.float64]) -> bool:
     return bool(len(xy)) and bool(np.abs(xy[:, 0]).max() <= 180 and np.abs(xy[:, 1]).max() <= 90)
 
 
+def check_degrees(xy: NDArray[np.float64]) -> None:
+    """Refuse coordinates that are not degrees; longitudes up to 360 are in use."""
+    beyond = (np.abs(xy[:, 0]) > 360) | (np.abs(xy[:, 1]) > 90)
+    if beyond.any():
+        wrong = int(np.argmax(beyond))
+        lon, lat = xy[wrong]
+        raise GraphError(
+            f"vertex {wrong} is at longitude {lon:g} and latitude {lat:g}, not on the Earth, in a "
+            "network in degrees: give longitude as x, latitude as y"
+        )
+
+
 def on_earth(graph: Graph) -> bool:
     """Return whether a graph's coordinates are longitude and latitude in degrees.
 

@@ -20,6 +20,7 @@ from nearfar.graph import build, on_device
 from nearfar.graph.build import row_edges, row_starts
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
+from nearfar.graph.geography import check_degrees
 from nearfar.graph.given import as_direction, frozen, kept
 from nearfar.graph.names import are_names, as_names, numbered
 from nearfar.graph.slots import Kept, Slot
@@ -143,6 +144,8 @@ class Graph(Vertices, Exchange):
                 wrong = int(np.argmin(np.isfinite(xy).all(axis=1)))
                 x, y = xy[wrong]
                 raise GraphError(f"coordinates of vertex {wrong} are {x}, {y}: give finite numbers")
+            if self.attributes.get("geographic") is True:
+                check_degrees(xy)
             self.coordinates = xy
 
     def _fill_like(
