@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -246,6 +247,21 @@ class Sink:
     def fail(self, message: str) -> GraphFormatError:
         """Return an error that names this file."""
         return GraphFormatError(message, self.path)
+
+
+def warn_of_lost(graph: Graph, sink: Sink) -> None:
+    """Warn of vertices without edges that a list of edges does not hold."""
+    isolated = graph.degrees == 0
+    isolated[graph.indices] = False
+    lost = int(np.count_nonzero(isolated))
+    if graph.vertex_numbers is not None and lost < graph.n_vertices:
+        lost = int(np.argmin(isolated[::-1]))  # below the largest end, numbers imply vertices
+    if lost:
+        some = "1 vertex has" if lost == 1 else f"{lost:,} vertices have"
+        warnings.warn(
+            f"{sink.path}: {some} no edge, and a list of edges omits them: write .nfg to keep all",
+            stacklevel=4,
+        )
 
 
 @contextlib.contextmanager
