@@ -22,7 +22,7 @@ from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
 from nearfar.graph.geography import check_degrees
 from nearfar.graph.given import as_direction, frozen, kept
-from nearfar.graph.names import are_names, as_names, numbered
+from nearfar.graph.names import are_names, as_names, distinct, numbered_columns
 from nearfar.graph.slots import Kept, Slot
 from nearfar.graph.snapping.lines import OF_EDGES, closed_edges
 from nearfar.graph.snapping.snap import strong_parts
@@ -300,7 +300,7 @@ class Graph(Vertices, Exchange):
             known = vertex_names
             if known is not None and not isinstance(known, range):
                 known = as_names(known)
-            both, vertex_names = numbered([as_names(sources), as_names(targets)], known)
+            both, vertex_names = numbered_columns([distinct(sources), distinct(targets)], known)
             sources, targets = both
             if n_vertices is not None and n_vertices != len(vertex_names):
                 raise GraphError(
