@@ -186,6 +186,14 @@ def test_columns_of_names_are_encoded_by_their_library(kind: str) -> None:
         Graph.from_edges(make(["b", None, "a"]), make(["a", "b", "a"]))
 
 
+def test_names_in_two_dimensions_are_refused() -> None:
+    pairs = pl.Series([{"a": 1, "b": 2}, {"a": 3, "b": 4}])  # NumPy makes a matrix of it
+    with pytest.raises(GraphError, match="names have 2 dimensions: give one per vertex"):
+        Graph.from_dataframe(pl.DataFrame({"source": pairs, "target": pairs}))
+    with pytest.raises(GraphError, match="names have 2 dimensions"):
+        Graph.from_edges(np.ones((2, 2)), np.ones((2, 2)), names=True)
+
+
 def test_edges_between_tuples() -> None:
     g = Graph.from_edges([(0, 0), (0, 1)], [(0, 1), (1, 1)])
     assert g.vertex_names.tolist() == [(0, 0), (0, 1), (1, 1)]

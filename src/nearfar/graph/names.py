@@ -95,7 +95,10 @@ def distinct(values: Any) -> Coded:
     if isinstance(values, (list, tuple)) and set(map(type, values)) == {str}:
         names, codes = _hashed(values)
         return np.array(names), codes
-    return as_names(values), None
+    listed = as_names(values)
+    if listed.ndim != 1:
+        raise GraphError(f"names have {listed.ndim} dimensions: give one per vertex or edge end")
+    return listed, None
 
 
 def missing_in(part: Coded) -> NDArray[np.bool_]:
