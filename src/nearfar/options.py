@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -176,6 +177,14 @@ def check_above_zero(**values: Any) -> None:
     for name, value in values.items():
         if not (_is_finite(value) and value > 0):
             raise OptionError(f"{name} is {quoted(value)}: give a number greater than 0")
+
+
+def file_name(given: Any, what: str = "file") -> str:
+    """Return the name of a file as text, or refuse another argument."""
+    try:
+        return os.fsdecode(given)
+    except TypeError:
+        raise OptionError(f"{what} is {quoted(given)}: give the name of a file") from None
 
 
 @functools.cache

@@ -137,6 +137,13 @@ def test_dense_conventions_are_scipys() -> None:
     np.testing.assert_array_equal(ours.dijkstra([[0, 1], [2, 0]]), [[0, 1], [2, 0]])
 
 
+def test_small_dense_weights_are_edges() -> None:
+    """SciPy takes weights of at most 1e-8 for missing edges, in dense matrices only."""
+    dense = np.array([[0, 1e-9], [0, 0]])
+    for name in FUNCTIONS:
+        assert getattr(ours, name)(dense)[0, 1] == 1e-9
+
+
 def test_sparse_conventions_are_scipys() -> None:
     duplicates = sp.coo_array(([1.0, 2, 5], ([0, 0, 1], [1, 1, 2])), shape=(3, 3))
     parallel = sp.csr_array(([5.0, 2, 1], [1, 1, 2], [0, 2, 3, 3]), shape=(3, 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,7 @@ TRIPS: dict[str, tuple[str, Callable[[Graph], Graph], bool, bool]] = {
     "metis": (".graph", simple_undirected, True, True),
     "native": (".nfg", as_is, True, True),
     "npz": (".npz", as_is, False, True),
-    "table": (".parquet", as_is, False, False),
+    "table": (".parquet", as_is, False, True),
 }
 
 
@@ -94,10 +95,11 @@ def test_round_trip(name: str, graph: Graph, packed: str, tmp_path: Path) -> Non
         with pytest.raises(GraphFormatError, match=r"has no edges.*use \.sg"):
             write(graph, path, format=name)
         return
-    write(graph, path, format=name)
-    if graph.n_edges == 0 and not keeps_isolated:
-        assert read(path, format=name).n_vertices == 0
-        return
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        write(graph, path, format=name)
+    ends = [*graph.tails(np.int64), *graph.indices]
+    assert bool(told) == (not keeps_isolated and graph.n_vertices > max(ends, default=-1) + 1)
     options: dict[str, Any] = {"renumber": False} if name == "table" else {}
     if name == "galois":
         options["data"] = "float" if graph.weight_dtype.kind == "f" else "int"
@@ -108,6 +110,29 @@ def test_round_trip(name: str, graph: Graph, packed: str, tmp_path: Path) -> Non
         assert found.directed == graph.directed
     if name not in ("dimacs", "gap", "gap-list", "edges", "metis", "graphml") or graph.n_edges:
         assert found.is_weighted == graph.is_weighted or name in ("dimacs", "gap")
+
+
+def test_vertices_without_edges_are_kept_or_reported(tmp_path: Path) -> None:
+    """A graph without edges was read back from its table without vertices, and without a remark."""
+    pytest.importorskip("pyarrow")
+    none = Graph.from_edges([], [], n_vertices=3)
+    last = Graph.from_edges([0], [1], n_vertices=4, vertex_names=range(7, 11), names=False)
+    named = Graph.from_edges(["a"], ["b"], vertex_names=["a", "b", "c"])
+    for suffix in (".parquet", ".arrow"):
+        write(none, tmp_path / f"g{suffix}")
+        assert read(tmp_path / f"g{suffix}").n_vertices == 3
+        write(last, tmp_path / f"g{suffix}")
+        assert read(tmp_path / f"g{suffix}").vertex_names == range(7, 11)
+    for graph, suffix, lost in (
+        (none, ".csv", "3 vertices have"),
+        (last, ".tsv", "2 vertices have"),
+        (named, ".parquet", "1 vertex has"),
+        (named, ".txt", "1 vertex has"),
+        (last, ".el", "2 vertices have"),
+    ):
+        with pytest.warns(UserWarning, match=rf"g\{suffix}: {lost} no edge.*write \.nfg") as told:
+            write(graph, tmp_path / f"g{suffix}")
+        assert told[0].filename == __file__
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".arrow", ".feather"])

@@ -124,6 +124,8 @@ BROKEN: list[tuple[str, str, int | None, str]] = [
     (".csv", "source,target,weight\n0,1,2\n1,2,x\n", 3, "weight 'x'"),
     (".csv", "source,source,weight\n0,1,2\n", 1, "2 columns are called 'source': rename them"),
     (".csv", "source,target,weight,weight\n0,1,2,3\n", 1, "2 columns are called 'weight'"),
+    (".csv", "Source,source,target\n0,1,2\n", 1, "match 'source', Source, source: choose with"),
+    (".csv", "source,target,Weight,WEIGHT\n0,1,2,3\n", 1, "match 'weight', Weight, WEIGHT"),
     (".csv", "source,target,km,km\n0,1,2,3\n", 1, "no column 'weight', but numbers in km"),
     (".csv", "source,target\nA,B\nB, A\n", None, "'A' and ' A' differ only by blanks: remove"),
     (".csv", "source,target,weight\n0,1,0.5\n0,1,inf\n", 3, "finite"),

@@ -154,6 +154,46 @@ def test_edges_between_texts(make: Any) -> None:
     assert nearfar.shortest_path(g, "b", "c") == (["b", "a", "c"], 3)
 
 
+NAMED = {
+    "list": list,
+    "objects": lambda names: np.array(names, dtype=object),
+    "pandas": pd.Series,
+    "pandas objects": lambda names: pd.Series(names, dtype=object),
+    "pandas categories": lambda names: pd.Series(names, dtype="category"),
+    "polars": pl.Series,
+    "polars categories": lambda names: pl.Series(names, dtype=pl.Categorical),
+    "polars enum": lambda names: pl.Series(names, dtype=pl.Enum(["c", "x", "ü", "b", "a"])),
+    "arrow": pa.array,
+    "arrow dictionary": lambda names: pa.array(names).dictionary_encode(),
+    "arrow chunks": lambda names: pa.chunked_array([names[:2], names[2:]], pa.large_string()),
+    "arrow dictionaries": lambda names: pa.chunked_array(
+        [pa.array(part).dictionary_encode() for part in (names[:2], names[2:])]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_columns_of_names_are_encoded_by_their_library(kind: str) -> None:
+    make = NAMED[kind]
+    tails, heads = make(["b", "a", "b", "ü"]), make(["a", "c", "a", "b"])
+    g = Graph.from_edges(tails, heads, [1, 2, 3, 4])
+    assert g.vertex_names.tolist() == ["a", "b", "c", "ü"]
+    assert nearfar.sssp(g, "ü").to_dict() == {"ü": 0, "b": 4, "a": 5, "c": 7}
+    known = Graph.from_edges(tails, heads, vertex_names=["ü", "c", "b", "a"])
+    assert known.vertex_names.tolist() == ["ü", "c", "b", "a"]
+    assert known.n_edges == 4
+    with pytest.raises(GraphError, match="the end of edge 1 is missing: give a name"):
+        Graph.from_edges(make(["b", None, "a"]), make(["a", "b", "a"]))
+
+
+def test_names_in_two_dimensions_are_refused() -> None:
+    pairs = pl.Series([{"a": 1, "b": 2}, {"a": 3, "b": 4}])  # NumPy makes a matrix of it
+    with pytest.raises(GraphError, match="names have 2 dimensions: give one per vertex"):
+        Graph.from_dataframe(pl.DataFrame({"source": pairs, "target": pairs}))
+    with pytest.raises(GraphError, match="names have 2 dimensions"):
+        Graph.from_edges(np.ones((2, 2)), np.ones((2, 2)), names=True)
+
+
 def test_edges_between_tuples() -> None:
     g = Graph.from_edges([(0, 0), (0, 1)], [(0, 1), (1, 1)])
     assert g.vertex_names.tolist() == [(0, 0), (0, 1), (1, 1)]

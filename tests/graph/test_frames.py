@@ -220,3 +220,36 @@ def test_what_no_file_holds_is_named(tmp_path: Path) -> None:
 def test_damaged_attributes_of_edges_are_told(arrays: dict[str, Any]) -> None:
     with pytest.raises(GraphError, match=r"for 4 edges|to 4 edges"):
         with_edge_arrays({}, arrays, 3, 4)
+
+
+def test_degrees_are_on_the_earth() -> None:
+    """Latitudes above 90 in a network in degrees were accepted."""
+    lines = geopandas.GeoDataFrame(
+        {"length": [1.0]}, geometry=[LineString([(60.2, 24.9), (60.2, 124.9)])], crs=4326
+    )
+    with pytest.raises(GraphError, match=r"vertex 1 .* latitude 124\.9, not on the Earth.*as x"):
+        nearfar.Graph.from_geodataframe(lines)
+    made = networkx.MultiDiGraph(crs="epsg:4326")
+    made.add_node(0, x=361.0, y=0.0)
+    with pytest.raises(GraphError, match="vertex 0 is at longitude 361 and latitude 0"):
+        nearfar.Graph.from_osmnx(made)
+    known = {"geographic": True}
+    places = {"coordinates": [[0, 0], [359, 90]]}  # longitudes from 0 to 360 are in use, too
+    assert nearfar.Graph.from_edges([0], [1], attributes=known, **places).n_vertices == 2
+
+
+def test_coordinates_are_a_pair_of_columns() -> None:
+    """Regression: x was taken with lat if they came first."""
+    edges = pandas.DataFrame({"from": [11], "to": [12], "length": [3.0]})
+    nodes = pandas.DataFrame({"lat": [60, 61], "x": [5, 6], "lon": [24, 25], "y": [7, 8]},
+                             index=[11, 12])  # fmt: skip
+    g = nearfar.Graph.from_frames(nodes, edges)
+    assert g.coordinates is not None
+    assert g.coordinates.tolist() == [[5, 7], [6, 8]]
+    g = nearfar.Graph.from_frames(nodes[["lat", "x", "lon"]], edges)
+    assert g.coordinates is not None
+    assert g.coordinates.tolist() == [[24, 60], [25, 61]]
+    with pytest.raises(GraphError, match="several columns for a coordinate, x, X, y: keep one"):
+        nearfar.Graph.from_frames(nodes.assign(X=1), edges)
+    with pytest.raises(GraphError, match="column 'x' of nodes is not a number in every row"):
+        nearfar.Graph.from_frames(nodes.assign(x=["5", "b"]), edges)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from docs.generators.option_types import module as written_types
 
 import nearfar
 import networkx as nx
-from nearfar import Graph
-from nearfar.errors import NegativeWeightError, OptionError, VariantUnavailable
+from nearfar import Graph, answer, raster
+from nearfar.errors import GraphError, NegativeWeightError, OptionError, VariantUnavailable
 from nearfar.options import canonical_device
 from nearfar.solve import option_types
 
@@ -217,3 +218,45 @@ def test_type_checkers_refuse_what_is_wrong_and_nothing_else(tmp_path: Path) -> 
         and ": error:" in line
     }  # fmt: skip
     assert wrong == set(range(first, len(lines) + 1)), done.stdout
+
+
+def test_names_of_files_are_names(g: Graph) -> None:
+    """Other arguments were a TypeError of the operating system's functions."""
+    square = raster.cost_distance(np.ones((3, 3)), (0, 0))
+    paths = nearfar.sssp(g, 0)
+    calls: list[Callable[[Any], Any]] = [
+        lambda file: nearfar.isochrone(g, 0, file),
+        lambda file: nearfar.write(g, file),
+        nearfar.read,
+        nearfar.load,
+        nearfar.prepare(g).save,
+        raster.read_raster,
+        lambda file: raster.write_raster(square, file),
+        lambda file: raster.map_array(np.ones((3, 3)), file),
+        lambda file: raster.draw_surface(square, file),
+        lambda file: answer.write_geography({"type": "FeatureCollection", "features": []}, file),
+        lambda file: answer.draw_page(paths, file),
+        lambda file: answer.draw_isochrones(paths, file),
+    ]
+    for call in calls:
+        for wrong in (1, None, 2.5, ["a.png"]):
+            with pytest.raises(OptionError, match=r"file is .*: give the name of a file"):
+                call(wrong)
+
+
+def test_names_of_files_may_be_bytes(g: Graph, tmp_path: Path) -> None:
+    nearfar.write(g, bytes(tmp_path / "g.nfg"))
+    assert nearfar.read(bytes(tmp_path / "g.nfg")).n_edges == g.n_edges
+
+
+@pytest.mark.parametrize("name", ["networkx", "igraph", "rustworkx", "osmnx"])
+def test_objects_of_other_libraries(g: Graph, name: str) -> None:
+    with pytest.raises(GraphError, match=rf"(?i)expected a graph of {name}, got Graph"):
+        getattr(Graph, f"from_{name}")(g)
+
+
+def test_generators_have_names() -> None:
+    with pytest.raises(OptionError, match="no generator 1: there are"):
+        nearfar.generate(1)  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="'a' x 3 cells: give integers"):
+        raster.landscape("a", 3)  # type: ignore[arg-type]

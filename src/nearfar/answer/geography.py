@@ -26,7 +26,7 @@ from nearfar.graph.geography import EARTH_RADIUS, on_earth
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import closed_of, edge_lines, tails_of
 from nearfar.graph.turns import TurnGraph, named_graph, searched_graph
-from nearfar.options import check_above_zero
+from nearfar.options import check_above_zero, file_name
 from nearfar.system.output import replacing
 
 _DEGREE = math.radians(1) * EARTH_RADIUS  # metres
@@ -336,14 +336,14 @@ def write_geography(collection: dict[str, Any], file: str | os.PathLike[str]) ->
     MissingDependencyError
         Without GeoPandas.
     """
-    name = os.fspath(file).lower()
-    if name.endswith((".geojson", ".json")):
+    name = file_name(file)
+    if name.lower().endswith((".geojson", ".json")):
         with replacing(file) as place:
             text = json.dumps(collection, default=_plain, ensure_ascii=False)
             place.write_text(text + "\n", encoding="utf-8")
         return
-    if not name.endswith(".gpkg"):
-        raise OptionError(f"{quoted(os.fspath(file))}: end it in .geojson or .gpkg")
+    if not name.lower().endswith(".gpkg"):
+        raise OptionError(f"{quoted(name)}: end it in .geojson or .gpkg")
     try:
         geopandas = importlib.import_module("geopandas")
     except ImportError:

@@ -19,7 +19,7 @@ from nearfar.answer.streets import map_coordinates, one_per_street, parts_of
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
-from nearfar.options import check_above_zero
+from nearfar.options import check_above_zero, file_name
 
 _METRES_PER_DEGREE = 111_320.0
 _PAPER, _INK, _FAINT = "#10131a", "#f2f0ea", "#3a404d"
@@ -74,8 +74,9 @@ def draw_isochrones(
         raise MissingDependencyError("maps need matplotlib: pip install 'nearfar[plot]'") from None
 
     check_above_zero(scale=scale, width=width, dpi=dpi)
-    if not os.fspath(file).lower().endswith((".png", ".svg", ".pdf")):
-        raise OptionError(f"file is {quoted(os.fspath(file))}: end it in .png, .svg or .pdf")
+    name = file_name(file)
+    if not name.lower().endswith((".png", ".svg", ".pdf")):
+        raise OptionError(f"file is {quoted(name)}: end it in .png, .svg or .pdf")
     graph = paths.graph
     xy = map_coordinates(graph)
     segments, values, faint = _segments(paths, scale)
@@ -117,7 +118,7 @@ def draw_isochrones(
         figure.text(
             0.025, 1 - 0.63 / height, rest, ha="left", va="top", **{**small, "fontsize": 11}
         )
-    figure.savefig(file, facecolor=_PAPER)
+    figure.savefig(name, facecolor=_PAPER)
 
 
 def _segments(

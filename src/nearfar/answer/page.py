@@ -23,7 +23,7 @@ from nearfar.answer.streets import map_coordinates, one_per_street, parts_of
 from nearfar.errors import GraphError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
-from nearfar.options import check_above_zero
+from nearfar.options import check_above_zero, file_name
 from nearfar.system.output import replacing
 
 
@@ -49,7 +49,7 @@ def draw_page(
     GraphError
         If the graph has no coordinates, or no edge with both ends reached.
     OptionError
-        If ``scale`` is not above 0.
+        If ``scale`` is not above 0, or ``file`` is not a name.
 
     Notes
     -----
@@ -57,6 +57,7 @@ def draw_page(
     streets smoothly. Both directions of an edge are one line.
     """
     check_above_zero(scale=scale)
+    name = file_name(file)
     graph = paths.graph
     xy = map_coordinates(graph)
     values = paths._host_distances
@@ -99,7 +100,7 @@ def draw_page(
     # Escaped so that no text in the data can end the script element.
     text = json.dumps(data).replace("<", "\\u003c")
     page = template.replace("{{title}}", html.escape(heading)).replace("{{data}}", text)
-    with replacing(file) as place:
+    with replacing(name) as place:
         place.write_text(page, encoding="utf-8")
 
 

@@ -16,6 +16,7 @@ from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Source, finish, replacing
 from nearfar.formats.roads.tntp import Traffic, read_flows, read_traffic, read_trips
 from nearfar.formats.specs import Format, formats, with_suffix
+from nearfar.options import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,7 +152,7 @@ def write(
     OptionError
         For an unknown format, suffix or option.
     """
-    name = os.fspath(path)
+    name = file_name(path)
     spec = written_as(name, format)
     spec.check_options(options, writing=True)
     with replacing(name, progress) as sink, finish(name):

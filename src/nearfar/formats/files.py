@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -37,6 +38,7 @@ from nearfar.formats.compression import (
     unpacked,
 )
 from nearfar.graph.graph import Graph
+from nearfar.options import file_name
 from nearfar.system import output
 from nearfar.system.memory import free_memory
 
@@ -68,7 +70,7 @@ class Source:
         ):
             raise OptionError(f"max_unpacked is {quoted(max_unpacked)}: give a number of bytes")
         self._max_unpacked = max_unpacked
-        self.path = os.fspath(path)
+        self.path = file_name(path)
         self.suffix, packed = split_suffix(self.path)
         self._progress = progress
         self._data: NDArray[np.uint8] | None = None
@@ -245,6 +247,21 @@ class Sink:
     def fail(self, message: str) -> GraphFormatError:
         """Return an error that names this file."""
         return GraphFormatError(message, self.path)
+
+
+def warn_of_lost(graph: Graph, sink: Sink) -> None:
+    """Warn of vertices without edges that a list of edges does not hold."""
+    isolated = graph.degrees == 0
+    isolated[graph.indices] = False
+    lost = int(np.count_nonzero(isolated))
+    if graph.vertex_numbers is not None and lost < graph.n_vertices:
+        lost = int(np.argmin(isolated[::-1]))  # below the largest end, numbers imply vertices
+    if lost:
+        some = "1 vertex has" if lost == 1 else f"{lost:,} vertices have"
+        warnings.warn(
+            f"{sink.path}: {some} no edge, and a list of edges omits them: write .nfg to keep all",
+            stacklevel=4,
+        )
 
 
 @contextlib.contextmanager

@@ -148,9 +148,9 @@ def generate(name: str, **parameters: Any) -> Graph:
     >>> generate("path", vertices=3).n_edges
     2
     """
-    found = GENERATORS.get(name)
+    found = GENERATORS.get(name) if isinstance(name, str) else None
     if found is None:
-        hint = did_you_mean(name, GENERATORS) or f": there are {', '.join(GENERATORS)}"
+        hint = did_you_mean(str(name), GENERATORS) or f": there are {', '.join(GENERATORS)}"
         raise OptionError(f"no generator {quoted(name)}{hint}")
     known = [p.name for p in found.parameters]
     for given in parameters:

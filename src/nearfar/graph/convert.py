@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from nearfar.errors import GraphError, did_you_mean, keyword, listed, quoted
 from nearfar.graph.build import HostArrays, from_edges, row_starts
 from nearfar.graph.given import as_numpy, as_weights
-from nearfar.graph.names import missing_entries, numbered, object_array
+from nearfar.graph.names import Coded, distinct, missing_in, numbered_columns, object_array
 
 
 def check_weight(weight: Any) -> None:
@@ -57,10 +57,17 @@ def refuse_missing_weight(
         raise GraphError(problem)
 
 
+def check_library(graph: Any, library: str, *needed: str) -> None:
+    """Refuse an object without the attributes of a library's graphs."""
+    if not all(hasattr(graph, name) for name in needed):
+        raise GraphError(f"expected a graph of {library}, got {type(graph).__name__}")
+
+
 def from_networkx(
     graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None
 ) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_networkx` describes."""
+    check_library(graph, "NetworkX", "adjacency", "nodes")
     check_weight(weight)
     names = list(graph)
     place = {name: i for i, name in enumerate(names)}
@@ -172,19 +179,19 @@ def from_dataframe(
         )
     columns = list(found)
 
-    def column(name: str) -> NDArray[Any]:
+    def column(name: str) -> Coded:
         if name not in columns:
             near = did_you_mean(str(name), list(map(str, columns)))
             has = near or f": the table has {', '.join(map(str, columns))}"
             raise GraphError(f"no column {quoted(name)}{has}")
         values = table[name]
-        array = values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)
-        if array.ndim != 1:
-            raise GraphError(f"the table has {array.shape[1]} columns {quoted(name)}: keep one")
-        empty = missing_entries(array)
+        if len(getattr(values, "shape", ())) > 1:
+            raise GraphError(f"the table has {values.shape[1]} columns {quoted(name)}: keep one")
+        part = distinct(values)
+        empty = missing_in(part)
         if empty.any():
             raise GraphError(f"column {quoted(name)} is empty in row {int(np.argmax(empty))}")
-        return np.asarray(array)
+        return part
 
     ends = [column(source), column(target)]
     weights = None
@@ -193,8 +200,9 @@ def from_dataframe(
         numeric = [name for name in spare if _holds_numbers(table[name])]
         refuse_missing_weight(weight, spare, numeric, "column")
     elif weight is not None:
-        weights = column(weight)
-    codes, present = numbered(ends)
+        values, at = column(weight)
+        weights = values if at is None else values[at]
+    codes, present = numbered_columns(ends)
     as_is = present.dtype.kind in "iu" and np.array_equal(present, np.arange(len(present)))
     names: NDArray[Any] | None = None if as_is else present
     arrays = from_edges(codes[0], codes[1], weights, n_vertices=len(present), directed=directed)

@@ -18,7 +18,8 @@ from nearfar.graph.snapping.lines import EDGE_LINES
 _ENDS = (("u", "v"), ("from", "to"), ("source", "target"), ("node_start", "node_end"))
 #: Columns with the ids of nodes if the index does not have them: momepy, other libraries.
 _IDS = ("nodeID", "node_id", "id")
-_X, _Y = ("x", "lon", "longitude"), ("y", "lat", "latitude")
+#: Columns with coordinates, in lower case; the first pair that a table has counts.
+_COORDINATES = (("x", "y"), ("lon", "lat"), ("longitude", "latitude"))
 _UNITS = {"length": "m", "travel_time": "s"}
 
 
@@ -106,14 +107,28 @@ def _ids(nodes: Any, ids: str | None, sides: list[Any], osmnx: bool) -> Any:
 
 def _coordinates(nodes: Any) -> NDArray[np.float64] | None:
     """Return the coordinates of the nodes from columns or points, or None."""
-    found = [[c for c in nodes.columns if str(c).lower() in names] for names in (_X, _Y)]
-    if all(found):
-        pair = [np.asarray(nodes[names[0]].to_numpy(), np.float64) for names in found]
-        return np.column_stack(pair)
+    for pair in _COORDINATES:
+        found = [[c for c in nodes.columns if str(c).lower() == name] for name in pair]
+        if not all(found):
+            continue
+        if any(len(columns) > 1 for columns in found):
+            raise GraphError(
+                f"nodes has several columns for a coordinate, {listed(found[0] + found[1])}: keep "
+                "one x and one y"
+            )
+        return np.column_stack([_floats(nodes, columns[0]) for columns in found])
     if hasattr(nodes, "geometry") and hasattr(nodes, "crs"):
         points = nodes.geometry
         return np.column_stack([points.x.to_numpy(), points.y.to_numpy()])
     return None
+
+
+def _floats(nodes: Any, name: Any) -> NDArray[np.float64]:
+    """Return a column of nodes as floats."""
+    try:
+        return np.asarray(nodes[name].to_numpy(), np.float64)
+    except (TypeError, ValueError):
+        raise GraphError(f"column {quoted(name)} of nodes is not a number in every row") from None
 
 
 def _numbers(edges: Any, name: str) -> NDArray[Any]:

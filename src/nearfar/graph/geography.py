@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, VertexError, listed, quoted
 from nearfar.graph.build import from_edges
-from nearfar.graph.convert import from_networkx
+from nearfar.graph.convert import check_library, from_networkx
 from nearfar.graph.libraries import needed
 from nearfar.graph.slots import Slot
 from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, lines_from
@@ -30,6 +30,18 @@ _UNITS = {"length": "m", "travel_time": "s"}
 def is_geographic(xy: NDArray[np.float64]) -> bool:
     """Return whether coordinates are in the range of longitude and latitude in degrees."""
     return bool(len(xy)) and bool(np.abs(xy[:, 0]).max() <= 180 and np.abs(xy[:, 1]).max() <= 90)
+
+
+def check_degrees(xy: NDArray[np.float64]) -> None:
+    """Refuse coordinates that are not degrees; longitudes up to 360 are in use."""
+    beyond = (np.abs(xy[:, 0]) > 360) | (np.abs(xy[:, 1]) > 90)
+    if beyond.any():
+        wrong = int(np.argmax(beyond))
+        lon, lat = xy[wrong]
+        raise GraphError(
+            f"vertex {wrong} is at longitude {lon:g} and latitude {lat:g}, not on the Earth, in a "
+            "network in degrees: give longitude as x, latitude as y"
+        )
 
 
 def on_earth(graph: Graph) -> bool:
@@ -204,6 +216,7 @@ def rows_of_edges(
 
 def from_osmnx(graph: Any, weight: str | Callable[[Any, Any, Any], Any] | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_osmnx` describes."""
+    check_library(graph, "OSMnx", "adjacency", "nodes")
     try:
         xy = np.array([(data["x"], data["y"]) for _, data in graph.nodes(data=True)], dtype=float)
     except KeyError as error:

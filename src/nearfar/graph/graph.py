@@ -20,8 +20,9 @@ from nearfar.graph import build, on_device
 from nearfar.graph.build import row_edges, row_starts
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
+from nearfar.graph.geography import check_degrees
 from nearfar.graph.given import as_direction, frozen, kept
-from nearfar.graph.names import are_names, as_names, numbered
+from nearfar.graph.names import are_names, as_names, distinct, numbered_columns
 from nearfar.graph.slots import Kept, Slot
 from nearfar.graph.snapping.lines import OF_EDGES, closed_edges
 from nearfar.graph.snapping.snap import strong_parts
@@ -143,6 +144,8 @@ class Graph(Vertices, Exchange):
                 wrong = int(np.argmin(np.isfinite(xy).all(axis=1)))
                 x, y = xy[wrong]
                 raise GraphError(f"coordinates of vertex {wrong} are {x}, {y}: give finite numbers")
+            if self.attributes.get("geographic") is True:
+                check_degrees(xy)
             self.coordinates = xy
 
     def _fill_like(
@@ -297,7 +300,7 @@ class Graph(Vertices, Exchange):
             known = vertex_names
             if known is not None and not isinstance(known, range):
                 known = as_names(known)
-            both, vertex_names = numbered([as_names(sources), as_names(targets)], known)
+            both, vertex_names = numbered_columns([distinct(sources), distinct(targets)], known)
             sources, targets = both
             if n_vertices is not None and n_vertices != len(vertex_names):
                 raise GraphError(

@@ -7,6 +7,7 @@ The constructors call :func:`nearfar.graph.build.from_edges` and return the argu
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,13 @@ from numpy.typing import NDArray
 from nearfar.errors import GraphError, MissingDependencyError, quoted
 from nearfar.graph import on_device
 from nearfar.graph.build import HostArrays, from_edges
-from nearfar.graph.convert import as_numbers, coordinates_of, is_number, refuse_missing_weight
+from nearfar.graph.convert import (
+    as_numbers,
+    check_library,
+    coordinates_of,
+    is_number,
+    refuse_missing_weight,
+)
 from nearfar.graph.given import as_indices, as_numpy
 from nearfar.graph.names import as_names
 from nearfar.graph.on_device import DeviceArrays
@@ -41,8 +48,11 @@ def needed(name: str, what: str, extra: str | None = None) -> Any:
 
 def from_igraph(graph: Any, weight: str | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_igraph` describes."""
+    check_library(graph, "igraph", "get_edgelist", "es")
     n, directed = graph.vcount(), graph.is_directed()
-    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    pairs = itertools.chain.from_iterable(graph.get_edgelist())
+    # Several times as fast as NumPy's conversion of a list of pairs.
+    ends = np.fromiter(pairs, np.int64, 2 * graph.ecount()).reshape(-1, 2)
     weights = None
     held = list(graph.es.attributes())
     if weight is not None and weight in held:
@@ -62,14 +72,14 @@ def from_igraph(graph: Any, weight: str | None) -> dict[str, Any]:
 
 def from_rustworkx(graph: Any, weight: str | Callable[[Any], Any] | None) -> dict[str, Any]:
     """Convert as :meth:`nearfar.Graph.from_rustworkx` describes."""
+    check_library(graph, "rustworkx", "weighted_edge_list")
     directed = hasattr(graph, "successors")
     vertices = np.array(list(graph.node_indices()), dtype=np.int64)
-    edges = graph.weighted_edge_list()
-    ends = np.array([(u, v) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
+    ends = np.asarray(graph.edge_list()).astype(np.int64).reshape(-1, 2)
     whole = np.array_equal(vertices, np.arange(len(vertices)))
     if not whole:  # vertices were removed: use the indices of the others as names
         ends = np.searchsorted(vertices, ends)
-    weights = _payloads([payload for _, _, payload in edges], weight)
+    weights = _payloads(graph.edges(), weight)
     made = from_edges(ends[:, 0], ends[:, 1], weights, n_vertices=len(vertices), directed=directed)
     return {"arrays": made, "directed": directed, "vertex_names": None if whole else vertices}
 

@@ -13,6 +13,7 @@ import numpy as np
 from nearfar.errors import GraphFormatError, MissingDependencyError, OptionError, quoted
 from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Source
+from nearfar.options import file_name
 from nearfar.raster.raster import Raster
 from nearfar.raster.surface import Surface
 from nearfar.system.output import replacing
@@ -48,7 +49,7 @@ def _rasterio() -> Any:
 
 def read_array(path: str | os.PathLike[str], band: int = 1) -> tuple[NDArray[Any], Any, Any]:
     """Return (array, no-data value or None, Georeference or None) of a file."""
-    name = os.fspath(path)
+    name = file_name(path)
     suffix = os.path.splitext(name)[1].lower()
     if suffix == ".npy":
         try:
@@ -84,7 +85,7 @@ def _is_map(name: str) -> bool:
 @contextlib.contextmanager
 def open_band(path: str | os.PathLike[str], band: int) -> Iterator[Any]:
     """Yield a band of a GeoTIFF as an array that is read when it is sliced by rows."""
-    rasterio, name = _rasterio(), os.fspath(path)
+    rasterio, name = _rasterio(), file_name(path)
     if os.path.splitext(name)[1].lower() not in _TIFF:
         raise OptionError(f"{quoted(name)}: only GeoTIFF files are mapped, by their path")
     try:
@@ -233,7 +234,7 @@ def write_raster(
     MissingDependencyError
         Without rasterio.
     """
-    name = os.fspath(path)
+    name = file_name(path)
     suffix = os.path.splitext(name)[1].lower()
     array = values.as_floats() if isinstance(values, Surface) else np.asarray(values)
     like = values.raster if like is None and isinstance(values, Surface) else like

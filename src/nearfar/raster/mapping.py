@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import GraphError, OptionError, quoted
+from nearfar.options import file_name
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def map_array(
     MissingDependencyError
         For a GeoTIFF, without rasterio.
     """
-    name = os.fspath(path)
+    name = file_name(path)
     if not name.endswith(".npy"):
         raise OptionError(f"{quoted(name)}: arrays are mapped from .npy files")
     if isinstance(source, str | os.PathLike):

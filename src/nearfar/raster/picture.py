@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar.errors import MissingDependencyError, OptionError, quoted
+from nearfar.options import file_name
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def draw_surface(
     MissingDependencyError
         Without matplotlib.
     """
-    name = os.fspath(file)
+    name = file_name(file)
     if not name.lower().endswith(_SUFFIXES):
         raise OptionError(f"file is {quoted(name)}: end it in {', '.join(_SUFFIXES)}")
     raster = surface.raster

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import math
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,7 +20,7 @@ from nearfar.errors import (
     quoted,
 )
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value, weight_dtype_of
-from nearfar.graph.given import as_numpy, must_copy
+from nearfar.graph.given import as_numpy, frozen, must_copy
 from nearfar.options import check_kind
 from nearfar.raster.slopes import SlopeTable
 from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
@@ -654,8 +655,9 @@ def _negative(raster: Raster, first: int) -> NegativeWeightError:
     return error
 
 
+@functools.cache
 def offsets(ndim: int, connectivity: int) -> NDArray[np.int8]:
-    """Return the offsets of a cell's neighbours, ascending by position in the array."""
+    """Return the read-only offsets of a cell's neighbours, ascending by position in the array."""
     reach = 2 if connectivity == 16 else 1
     kept = []
     for offset in itertools.product(range(-reach, reach + 1), repeat=ndim):
@@ -668,4 +670,4 @@ def offsets(ndim: int, connectivity: int) -> NDArray[np.int8]:
             fits = longest == 1 and moved <= most
         if fits:
             kept.append(offset)
-    return np.array(kept, dtype=np.int8)
+    return frozen(np.array(kept, dtype=np.int8))

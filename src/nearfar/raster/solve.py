@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["corridor", "cost_distance", "cost_distances"]
 
 _INTERVAL = 0.2  # seconds between two calls of progress
+_SMALL = 1 << 20  # bytes of distances that are assumed to fit
+_KEYWORDS = [*inspect.signature(Raster).parameters][1:]
 
 
 def cost_distance(
@@ -293,10 +295,9 @@ def corridor(
 
 def as_raster(cost: Any, keywords: dict[str, Any]) -> Raster:
     """Convert an array to a Raster; a Raster is returned unchanged."""
-    known = [*inspect.signature(Raster).parameters][1:]
     for name in keywords:
-        if name not in known:
-            near = did_you_mean(name, known)
+        if name not in _KEYWORDS:
+            near = did_you_mean(name, _KEYWORDS)
             raise OptionError(f"no option {quoted(name)}: see nearfar.raster.Raster{near}")
     if isinstance(cost, Raster):
         if keywords:
@@ -323,10 +324,10 @@ def _search(
     distances = _room(grid, dtype, threads) if out is None else out
     begin = None if initial is None else initial.astype(dtype)
     reached = np.zeros(1, dtype=np.uint64)
-    tiles = _cpu.raster_tiles(grid._describe_steps(dtype)["shape"])
-    with _watched(progress, reached, tiles):
+    described = grid._describe(dtype)
+    with _watched(progress, reached, _cpu.raster_tiles(described["shape"])):
         found = _cpu.raster_search(
-            grid._describe(dtype), distances, starts, begin, limit, ends, reached, threads
+            described, distances, starts, begin, limit, ends, reached, threads
         )
     return distances, dict(found)
 
@@ -334,8 +335,8 @@ def _search(
 def _room(grid: Raster, dtype: np.dtype[Any], threads: int) -> NDArray[Any]:
     """Allocate a host array for the distances, if it fits."""
     needed = grid.n_vertices * (dtype.itemsize * (2 if dtype != grid.dtype else 1))
-    free = free_memory()
-    if needed > free:
+    # Asking takes longer than solving a small raster.
+    if needed > _SMALL and needed > (free := free_memory()):
         raise OutOfMemoryError(
             needed, free, "give out='distances.npy', a file, or use dtype='float32'"
         )

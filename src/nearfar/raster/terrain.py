@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.errors import OptionError
+from nearfar.errors import OptionError, quoted
+from nearfar.options import is_integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,8 +43,10 @@ def landscape(
     -----
     Spectral synthesis: random phases, amplitudes that fall as a power of the frequency. O(n log n).
     """
-    if rows < 2 or columns < 2:
-        raise OptionError(f"a landscape of {rows} x {columns} cells: give at least 2 x 2")
+    if not all(is_integer(count) and count >= 2 for count in (rows, columns)):
+        raise OptionError(
+            f"a landscape of {quoted(rows)} x {quoted(columns)} cells: give integers of at least 2"
+        )
     rng = np.random.default_rng(seed)
     waves = np.hypot(np.fft.fftfreq(rows)[:, None] * rows, np.fft.rfftfreq(columns) * columns)
     waves[0, 0] = np.inf

@@ -18,7 +18,7 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
 from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import TurnGraph, named_graph, searched_graph
-from nearfar.options import Device
+from nearfar.options import Device, file_name
 from nearfar.raster.picture import draw_surface
 from nearfar.raster.raster import Raster
 from nearfar.raster.surface import Surface
@@ -93,10 +93,11 @@ def isochrone(
     -----
     One search, plus O(n + m).
     """
-    suffix = os.path.splitext(os.fspath(file))[1].lower()
+    name = file_name(file)
+    suffix = os.path.splitext(name)[1].lower()
     if suffix not in _SUFFIXES:
         raise OptionError(
-            f"file is {quoted(os.fspath(file))}: end it in {', '.join(_SUFFIXES)}; "
+            f"file is {quoted(name)}: end it in {', '.join(_SUFFIXES)}; "
             "nearfar.answer.isochrones returns GeoJSON"
         )
     if not isinstance(graph, Raster):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.errors import keyword
-from nearfar.formats.files import Sink, Source
+from nearfar.formats.files import Sink, Source, warn_of_lost
 from nearfar.formats.specs import Format, register
 from nearfar.graph.graph import Graph
 
@@ -36,6 +36,7 @@ def write_list(graph: Graph, sink: Sink) -> None:
 
     if not graph.n_edges:  # nothing would tell the file from one that was cut short
         raise sink.fail("the graph has no edges, and this format holds nothing else: use .sg")
+    warn_of_lost(graph, sink)
     write_arcs(graph, sink, weights=graph.is_weighted)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.errors import GraphFormatError, OptionError, keyword, quoted
-from nearfar.formats.files import Sink, Source, array_of_names
+from nearfar.formats.files import Sink, Source, array_of_names, warn_of_lost
 from nearfar.formats.specs import Format, register
 from nearfar.graph.convert import weight_problem
 from nearfar.graph.graph import Graph
@@ -286,6 +286,8 @@ def write(graph: Graph, sink: Sink, *, weights: bool = True, header: bool = True
     from nearfar.formats.roads.dimacs import write_arcs
 
     weights = weights and graph.is_weighted
+    if graph.vertex_numbers is None or not header:
+        warn_of_lost(graph, sink)
     m = graph.n_edges if graph.directed else count_undirected(graph)
     first = 0 if graph.vertex_numbers is None else graph.vertex_numbers.start
     if header:

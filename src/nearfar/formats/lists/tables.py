@@ -24,6 +24,7 @@ from nearfar.formats.files import (
     chunks_of_rows,
     library_errors,
     narrowed,
+    warn_of_lost,
 )
 from nearfar.formats.lists.table_rows import ARROW, PARQUET, TEXT, Rows, has_zeros, is_text, sniff
 from nearfar.formats.specs import Format, register
@@ -43,8 +44,8 @@ _TARGETS = (
     "tonodeid",
     "target_id",
 )
-#: Key of the number of the first vertex, if that is not 0.
-_FIRST = b"nearfar.first_vertex"
+#: Keys of the number of the first vertex, if that is not 0, and of the number of vertices.
+_FIRST, _COUNT = b"nearfar.first_vertex", b"nearfar.vertices"
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*$")
 
 
@@ -89,15 +90,14 @@ def read(
     if all(end.dtype == np.int64 for end in ends):
         from nearfar.formats.lists.edges import settle_ids
 
-        noted = (rows.table.schema.metadata or {}).get(_FIRST, b"") if base is None else b""
-        first = int(noted) if noted.isdigit() else None
+        first = _noted(rows, _FIRST) if base is None else None
         labels: NDArray[Any] | range | None
         (sources, targets), n, labels = settle_ids(
             ends[0],
             ends[1],
             base=base if first is None else first,
             renumber=renumber,
-            at_least=None,
+            at_least=_noted(rows, _COUNT),
             source=source,
         )
         n = n if labels is None else len(labels)
@@ -121,6 +121,12 @@ def read(
     return graph
 
 
+def _noted(rows: Rows, key: bytes) -> int | None:
+    """Return a number that :func:`write` stored next to the columns."""
+    noted = (rows.table.schema.metadata or {}).get(key, b"")
+    return int(noted) if noted.isdigit() else None
+
+
 def _no_header(head: bytes) -> bool:
     for line in head.split(b"\n"):
         if line.strip() and not line.startswith((b"#", b"%")):
@@ -140,11 +146,9 @@ def _choose(source: Source, present: list[str], wanted: Sequence[str] | str | No
         return list(names)
     plain = _plain_names(present)
     found = [
-        next((plain[name] for name in kind if name in plain), None) for kind in (_SOURCES, _TARGETS)
+        next((_sole(source, plain, name) for name in kind if name in plain), None)
+        for kind in (_SOURCES, _TARGETS)
     ]
-    for name in found:
-        if name is not None:
-            _refuse_repeated(source, present, name)
     if found[0] is None or found[1] is None:
         raise source.fail(
             "the first line does not name columns such as source and target: pass "
@@ -164,9 +168,24 @@ def _refuse_repeated(source: Source, present: list[str], name: str) -> None:
         )
 
 
-def _plain_names(present: list[str]) -> dict[str, str]:
+def _plain_names(present: list[str]) -> dict[str, list[str]]:
     """Return columns by their names in lower case without the marks of graph databases."""
-    return {re.sub(r"^[~:_]+|:.*$", "", name).strip().lower(): name for name in reversed(present)}
+    found: dict[str, list[str]] = {}
+    for name in present:
+        found.setdefault(re.sub(r"^[~:_]+|:.*$", "", name).strip().lower(), []).append(name)
+    return found
+
+
+def _sole(source: Source, plain: dict[str, list[str]], name: str) -> str:
+    """Return the only column of a plain name."""
+    _refuse_repeated(source, plain[name], plain[name][0])
+    if len(plain[name]) > 1:
+        raise source.fail(
+            f"several columns match {quoted(name)}, {listed(plain[name])}: choose with "
+            f"{keyword('columns', ...)}, or rename them",
+            1 if is_text(source) else None,
+        )
+    return plain[name][0]
 
 
 def _weight_column(source: Source, table: Any, weight: str, used: list[str]) -> list[str]:
@@ -174,10 +193,11 @@ def _weight_column(source: Source, table: Any, weight: str, used: list[str]) -> 
     import pyarrow
 
     spare = [name for name in table.column_names if name not in used]
-    found = weight if weight in spare else _plain_names(spare).get(weight.lower())
-    if found is not None:
-        _refuse_repeated(source, spare, found)
-        return [found]
+    if weight in spare:
+        _refuse_repeated(source, spare, weight)
+        return [weight]
+    if weight.lower() in (plain := _plain_names(spare)):
+        return [_sole(source, plain, weight.lower())]
     numeric = [
         field.name
         for field in table.schema
@@ -322,6 +342,8 @@ def write(graph: Graph, sink: Sink) -> None:
     if kind in TEXT and graph.vertex_names is not None and "" in graph.vertex_names:
         raise sink.fail("text cannot represent vertices without names: write .parquet")
     graph._check_distinct_names("a table of edges")
+    if kind in TEXT or graph.vertex_numbers is None:
+        warn_of_lost(graph, sink)
     import_extra("pyarrow", "tables", "writing tables")
     with library_errors(sink.path, "table", writing=True):
         parts = _pieces(graph)
@@ -363,8 +385,9 @@ def _pieces(graph: Graph) -> Any:
             columns["weight"] = graph.weights[begin:end]
         table = pyarrow.table(columns)
         numbers = graph.vertex_numbers
-        if numbers:
-            table = table.replace_schema_metadata({_FIRST: str(numbers.start)})
+        if numbers is not None:
+            notes = {_FIRST: str(numbers.start), _COUNT: str(len(numbers))}
+            table = table.replace_schema_metadata(notes)
         yield table
 
 
@@ -377,7 +400,7 @@ register(
         write=write,
         sniff=sniff,
         extra="tables",
-        keeps="weights, vertex names; every edge as a row, no isolated vertices at the end or with "
-        "names",
+        keeps="weights, vertex names; every edge as a row, no isolated vertices with names or, in "
+        "text, at the end",
     )
 )

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, GraphFormatError, OptionError, listed, quoted
+from nearfar.options import file_name
 from nearfar.system.output import replacing
 
 _MAGIC = b"nearfar\0"
@@ -126,8 +127,9 @@ def _bytes(array: NDArray[Any]) -> Any:
 
 
 def _check_suffix(path: str | os.PathLike[str]) -> None:
-    if not os.fspath(path).endswith(".nfp"):
-        raise OptionError(f"{os.fspath(path)!r}: the name of a prepared graph's file ends in .nfp")
+    name = file_name(path)
+    if not name.endswith(".nfp"):
+        raise OptionError(f"{quoted(name)}: the name of a prepared graph's file ends in .nfp")
 
 
 def _array(
