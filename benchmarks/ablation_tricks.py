@@ -106,6 +106,16 @@ TRICKS = (
         "nothing is prefetched",
         (_no_fetch("row"), _no_fetch("edges")),
     ),
+    Trick(
+        "no prefetch within the cache",
+        "small graphs are prefetched as well",
+        (("if (cached_) return relax_rows", "if (false) return relax_rows"),),
+    ),
+    Trick(
+        "wider buckets in small graphs",
+        "the first width does not depend on the number of vertices",
+        (("constexpr double kSmall = 1 << 12;", "constexpr double kSmall = 1;"),),
+    ),
     Trick("prefetch: rows", "only edges are prefetched", (_no_fetch("row"),)),
     Trick("prefetch: edges", "only rows are prefetched", (_no_fetch("edges"),)),
     Trick(
