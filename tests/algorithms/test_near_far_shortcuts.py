@@ -210,6 +210,31 @@ def test_where_shortcuts_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (made[-1].depth > 0) is expected
 
 
+def lattice(side: int, steps: list[int]) -> Graph:
+    """Return a torus of side * side vertices, each with an edge to those some numbers later."""
+    n = side * side
+    one = np.tile(np.arange(n), len(steps))
+    other = (one + np.repeat(steps, n)) % n
+    weights = (one % 9 + 1).astype(np.int32)
+    return Graph.from_edges(one, other, weights, n_vertices=n, directed=False)
+
+
+@pytest.mark.parametrize(
+    ("graph", "width"),
+    [
+        (lattice(9, [1, 9]), 4),
+        (lattice(9, [1, 9, 10]), 8),
+        (lattice(9, [1, 9, 10, 8, 20]), None),
+        (mixed(0), 8),  # many rows have more than four edges, none more than eight
+    ],
+)
+def test_rows_are_at_fixed_positions_where_nearly_all_fit(graph: Graph, width: int | None) -> None:
+    found = one_launch._heads(graph, device_graph(graph), False)
+    assert (found and found.width) == width
+    paths = nearfar.sssp(graph, 0, method="near_far@cuda")
+    np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+
+
 def test_one_way_streets_keep_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """If weights differ between directions, no vertex can be removed."""
     made: list[RowHeads] = []
