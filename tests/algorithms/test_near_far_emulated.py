@@ -440,6 +440,8 @@ def test_rounds_are_compared_where_more_barriers_cost_little(
     """A million rounds with a barrier for each would take four seconds, those of 8 half of one."""
     found = widths(lambda width: 0.0, 9, work=1, block_rounds=block_rounds)
     assert {width.rounds for width in found} == tried
+    first = {width.rounds for width in found[2:5]}  # after the usual width
+    assert first == (tried - {1000} if block_rounds == 10 else {1000})
 
 
 def test_a_usual_width_that_was_unlucky_is_measured_again() -> None:

@@ -54,6 +54,7 @@ _GROWTH, _GROWTHS = 12.0, 256.0  # growth of the first solve, and greatest growt
 #: Rounds of a local step that are compared; the first one hardly limits it.
 ROUNDS = (1000, 8, 2, 0)
 _BARRIER_SECONDS = 2e-6  # of a barrier of the whole device
+_LITTLE = 0.25  # part of a solve that barriers may take for other rounds to be tried first
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
 _GROWING = ("plain", "packed")  # kinds whose delta grows while they run
@@ -107,8 +108,11 @@ def _neighbours(width: Width, found: _Latest, *, grows: bool) -> list[Width]:
             less = max(growth / 4, 1.0)
             near += [width._replace(growth=less), width._replace(growth=1.0)]
             near.append(wider._replace(growth=less))
+    others = _other_rounds(width, found)
+    if found.block_rounds * _BARRIER_SECONDS < _LITTLE * found.seconds:
+        return others + near
     # Rounds come last: other rounds with the usual delta would hide the gain of another.
-    return near + _other_rounds(width, found)
+    return near + others
 
 
 def _other_rounds(width: Width, known: _Latest) -> list[Width]:
