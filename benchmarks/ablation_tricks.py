@@ -107,11 +107,6 @@ TRICKS = (
         (_no_fetch("row"), _no_fetch("edges")),
     ),
     Trick(
-        "no prefetch within the cache",
-        "small graphs are prefetched as well",
-        (("if (cached_) return relax_rows", "if (false) return relax_rows"),),
-    ),
-    Trick(
         "wider buckets in small graphs",
         "the first width does not depend on the number of vertices",
         (("constexpr double kSmall = 1 << 12;", "constexpr double kSmall = 1;"),),
@@ -159,7 +154,7 @@ TRICKS = (
     Trick(
         "chains",
         "every vertex passes through the bucket",
-        (("if (end - begin > kFew) {", "if (end != begin || true) {"),),
+        (("if (end - begin > kFew) return", "if (end != begin || true) return"),),
     ),
     Trick(
         "light edges",

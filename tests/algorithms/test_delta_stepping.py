@@ -111,18 +111,6 @@ def test_small_graphs_begin_with_wider_buckets() -> None:
     assert widths == pytest.approx([16, 8, 4], rel=0.06)  # 8 / degree for large graphs
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
-@pytest.mark.parametrize("degree", [3, 20])
-def test_graphs_in_the_cache_and_beyond_it(degree: int, dtype: str) -> None:
-    rng = np.random.default_rng(degree)
-    for n in (30, 500, 3_000, 20_000):  # the last is searched with prefetch
-        ends = rng.integers(0, n, (2, n * degree))
-        weights = rng.integers(0, 1000, n * degree).astype(dtype)
-        graph = Graph.from_edges(*ends, weights, n_vertices=n)
-        found = nearfar.sssp(graph, 0, method="delta_stepping", device="cpu", threads=1)
-        assert np.array_equal(found.distances, oracle(graph))
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_work_stays_near_the_least(method: str) -> None:
     graph = grid(300)

@@ -1,7 +1,7 @@
 """The search for the fastest of several ways to solve a graph, one solve at a time.
 
-A model of a machine or a graph is wrong on the next one. So each solve of a graph tries one other
-way beside the fastest so far, until no way near that one is faster.
+A model of a machine or a graph is wrong on the next one. So each solve of a graph tries a neighbour
+of the fastest way so far, until none of its neighbours is faster.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 //
 // Prefetch. While an entry is relaxed, the row bounds and the distance of the entry kRowAhead later
 // are fetched, and the edges of the one kEdgeAhead later. On graphs that do not fit the caches this
-// hides most of the latency; on a graph that does (kCached) it would only cost time. The
-// neighbours' distances need no stage: short rows have no branch that waits for one, so the
-// processor runs ahead to those of the next rows by itself.
+// hides most of the latency. The neighbours' distances need no stage: short rows have no branch
+// that waits for one, so the processor runs ahead to those of the next rows by itself.
 //
 // No branch per edge. A branch on whether an edge improves its target would be mispredicted half of
 // the time, so each candidate is written to a list whose length grows only if it improves; its
@@ -43,13 +42,12 @@ namespace nearfar::delta_stepping {
 
 constexpr std::size_t kRowAhead = 10;
 constexpr std::size_t kEdgeAhead = 6;
-constexpr std::size_t kLines = 32;          // cache lines of a row that are fetched ahead
-constexpr std::size_t kCached = 192 << 10;  // bytes of a graph that stays in a core's cache
-constexpr std::size_t kShort = 32;          // edges of a row that is relaxed without branches
-constexpr std::size_t kHold = 128;          // improvements that are pushed together
-constexpr std::size_t kFew = 4;             // entries that are followed along chains
-constexpr std::size_t kChain = 1 << 10;     // rows of a chain that are relaxed together
-constexpr std::size_t kShared = 1 << 12;    // edges of a row that workers share
+constexpr std::size_t kLines = 32;        // cache lines of a row that are fetched ahead
+constexpr std::size_t kShort = 32;        // edges of a row that is relaxed without branches
+constexpr std::size_t kHold = 128;        // improvements that are pushed together
+constexpr std::size_t kFew = 4;           // entries that are followed along chains
+constexpr std::size_t kChain = 1 << 10;   // rows of a chain that are relaxed together
+constexpr std::size_t kShared = 1 << 12;  // edges of a row that workers share
 
 // Reads and lowers distances by relaxed atomics: they cost nothing with a single writer, and keep
 // the compiler from turning the conditional store into a branch.
@@ -163,13 +161,7 @@ class Relaxer {
   using Bucket = typename Ring::Bucket;
 
   Relaxer(const C& csr, Weight* distances, Weight limit, double delta)
-      : ring(delta),
-        csr_(csr),
-        distances_(distances),
-        limit_(limit),
-        cached_(n_edges() * sizeof(typename C::Stored) +
-                    static_cast<std::size_t>(csr.n) * (sizeof(Weight) + sizeof(Index)) <
-                kCached) {}
+      : ring(delta), csr_(csr), distances_(distances), limit_(limit) {}
 
   // Starts another search in the same memory, at the first width: the sparse ends of searches widen
   // buckets, and widths would grow from search to search. `touched`: null, or a list to which every
@@ -284,12 +276,7 @@ class Relaxer {
 
   template <class How, bool kMarked>
   NEARFAR_INLINE void relax_as(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
-    if (end - begin > kFew) {
-      if constexpr (!Update::shared) {
-        if (cached_) return relax_rows<How, kMarked, false>(from, begin, end, fresh);
-      }
-      return relax_rows<How, kMarked, true>(from, begin, end, fresh);
-    }
+    if (end - begin > kFew) return relax_rows<How, kMarked>(from, begin, end, fresh);
     Entry few[kFew];  // `fresh` may grow while they are followed
     std::copy_n(from.data + begin, end - begin, few);
     for (std::size_t i = 0; i < end - begin; ++i) follow<How, kMarked>(few[i], fresh);
@@ -364,13 +351,10 @@ class Relaxer {
     repeated += near;
   }
 
-  // kAhead: whether to prefetch.
-  template <class How, bool kMarked, bool kAhead>
+  template <class How, bool kMarked>
   void relax_rows(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
-    const std::size_t row_ahead = std::min(end, begin + (kAhead ? kRowAhead : 0));
-    const std::size_t edge_ahead = std::min(end, begin + (kAhead ? kEdgeAhead : 0));
-    for (std::size_t i = begin; i < row_ahead; ++i) fetch_row(from.data[i]);
-    for (std::size_t i = begin; i < edge_ahead; ++i) fetch_edges(from.data[i]);
+    for (std::size_t i = begin; i < begin + kRowAhead && i < end; ++i) fetch_row(from.data[i]);
+    for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
     const C csr = csr_;  // local copies, which no store can change
     Weight* const distances = distances_;
     Entry improved[kHold + kShort];
@@ -383,8 +367,8 @@ class Relaxer {
     uint64_t edges = 0, rows = 0, pushes = 0;
     Repeated near, again;
     for (std::size_t i = begin; i < end; ++i) {
-      if (kAhead && i + kRowAhead < end) fetch_row(from.data[i + kRowAhead]);
-      if (kAhead && i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
+      if (i + kRowAhead < end) fetch_row(from.data[i + kRowAhead]);
+      if (i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
       const Entry entry = from.data[i];
       const Weight d = entry.distance;
       const auto row = static_cast<std::size_t>(csr.indptr[entry.vertex]);
@@ -597,7 +581,6 @@ class Relaxer {
   const C& csr_;
   Weight* distances_;
   Weight limit_;
-  const bool cached_;
   uint64_t long_edges_ = 0;  // in long rows, since the greatest distance was last computed
   Buffer<Index>* touched_ = nullptr;
   std::size_t n_sifted_ = 0;

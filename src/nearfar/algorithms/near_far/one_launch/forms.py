@@ -81,7 +81,7 @@ class Width(NamedTuple):
 
 @dataclass(slots=True)
 class _Latest:
-    """What the latest solve of a width has shown."""
+    """Figures of the latest solve of a width."""
 
     seconds: float
     splits: int

@@ -8,7 +8,7 @@
 // pushed, since the entry that replaced it lowers the same targets further. The edge back to the vertex's
 // predecessor cannot improve anything and is left out.
 // Longer rows are found by their bounds, when they are taken.
-// With SHORTCUTS rows skip vertices that are taken out (row_shortcuts.cuh); beyond_row adds those at the end.
+// With SHORTCUTS rows skip vertices that are taken out (row_shortcuts.cuh); write_answer adds those at the end.
 // requires: algorithms/near_far/one_launch/one_launch_lists.cuh
 // requires: cuda/graph/beyond_row.cuh
 #pragma once
