@@ -7,7 +7,8 @@ process. The processes alternate in a different order each round, and only one w
 turn is one warm-up solve followed by timed ones. Every answer is compared, bit for bit, with a
 proven one. A ratio is the time without the trick over the time with all tricks: of the least
 processor times of the rounds with one thread, of the least wall times with several. The row
-"nothing" is a second process with the same code and shows the noise.
+"nothing" is a second process with the same code and shows the noise. The speed of small graphs
+differs from process to process: ``--processes`` starts several.
 
 Two tricks concern cores that other programs use as well, so they are also measured with two threads
 on two cores while one and two busy loops run. Rewrites ablation.json after each graph. Needs a C++
@@ -216,9 +217,14 @@ def save(graph: Graph, file: Path) -> Path:
 
 
 def solves(
-    started: dict[str, Process], tricks: list[Trick], name: str, args: argparse.Namespace, at: Path
+    started: dict[str, Process],
+    tricks: list[Trick],
+    name: str,
+    args: argparse.Namespace,
+    at: Path,
+    earlier: dict[str, Any],
 ) -> dict[str, Any]:
-    """Measure every trick with every number of threads on one graph of the suite."""
+    """Measure every trick with every number of threads on one graph, and add to earlier samples."""
     if name in SUITE:
         graph = load(name, args.shrink)
         source = draw_sources(graph, 1, SUITE[name].source)[0]
@@ -234,6 +240,7 @@ def solves(
     several = {trick.name for trick in tricks if trick.several}
     found: dict[str, Any] = {}
     for threads in args.threads:
+        clock = "processor" if threads == 1 else "wall"
         names = [one for one in started if threads > 1 or one not in several]
         samples = take_turns(
             {one: started[one] for one in names},
@@ -241,7 +248,10 @@ def solves(
             ("solve", source, threads, LEAST_MS),
             digest,
         )
-        found[str(threads)] = summary(samples, "processor" if threads == 1 else "wall")
+        before = earlier["threads"][str(threads)] if earlier else {}
+        for trick, known in before.items():
+            samples[trick][clock] = [*known["samples_ms"], *samples[trick][clock]]
+        found[str(threads)] = summary(samples, clock)
     return {
         "n_vertices": graph.n_vertices,
         "n_edges": graph.n_edges,
@@ -401,6 +411,7 @@ def main() -> int:
     parser.add_argument("--tricks", nargs="+", help="beginnings of their names")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--processes", type=int, default=1, help="per trick, one after the other")
     parser.add_argument("--quick", action="store_true", help="small graphs, two rounds")
     parser.add_argument("--folder", type=Path, help="for the builds; kept, and used again")
     args = parser.parse_args()
@@ -426,14 +437,16 @@ def main() -> int:
             "graphs": {},
             "busy": None,
         }
-        with processes(trees, tricks) as started:
-            for name in args.graphs:
-                if name in SUITE and SUITE[name].available() is not True:
-                    print(f"{name} left out: {SUITE[name].available()}")
-                    continue
-                data["graphs"][name] = solves(started, tricks, name, args, folder)
-                print(f"{name} done, {time.perf_counter() - began:.0f} s", flush=True)
-                keep(data, args.output)
+        for name in args.graphs:
+            if name in SUITE and SUITE[name].available() is not True:
+                print(f"{name} left out: {SUITE[name].available()}")
+                continue
+            for _ in range(args.processes):
+                with processes(trees, tricks) as started:
+                    earlier = data["graphs"].get(name, {})
+                    data["graphs"][name] = solves(started, tricks, name, args, folder, earlier)
+            print(f"{name} done, {time.perf_counter() - began:.0f} s", flush=True)
+            keep(data, args.output)
         on_busy_cores = [trick for trick in (ALONE, OWN_CORE) if trick in tricks]
         if on_busy_cores:
             data["busy"] = beside_busy_loops(trees, on_busy_cores, args, folder)
