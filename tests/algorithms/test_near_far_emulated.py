@@ -464,7 +464,7 @@ def test_one_bucket_depends_on_the_first_delta_alone(first: float) -> None:
     found = widths(lambda width: abs(np.log2(width.first / first)), 2, work=1)
     assert {width.growth for width in found} == {12}
     assert found[-1].first == first
-    assert len(set(found)) <= 12
+    assert len(set(found)) <= 18
 
 
 def test_a_width_that_was_fast_once_by_chance_is_left() -> None:

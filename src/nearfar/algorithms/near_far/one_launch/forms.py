@@ -79,6 +79,9 @@ class Width(NamedTuple):
     rounds: int = ROUNDS[0]  # rounds for which blocks advance on their own; 0: never
 
 
+_USUAL = Width(1.0, _GROWTH)  # of the first solve
+
+
 @dataclass(slots=True)
 class _Latest:
     """Figures of the latest solve of a width."""
@@ -109,7 +112,7 @@ def _neighbours(width: Width, found: _Latest, *, grows: bool) -> list[Width]:
             near += [width._replace(growth=less), width._replace(growth=1.0)]
             near.append(wider._replace(growth=less))
     others = _other_rounds(width, found)
-    if found.block_rounds * _BARRIER_SECONDS < _LITTLE * found.seconds:
+    if width[:2] == _USUAL[:2] and found.block_rounds * _BARRIER_SECONDS < _LITTLE * found.seconds:
         return others + near
     # Rounds come last: other rounds with the usual delta would hide the gain of another.
     return near + others
@@ -149,8 +152,7 @@ class _History:
         def near(width: Width) -> list[Width]:
             return _neighbours(width, self.latest[kind, width], grows=grows)
 
-        first = Width(1.0, _GROWTH)
-        return self.widths[kind].next_way(first, near) if kind in self.widths else first
+        return self.widths[kind].next_way(_USUAL, near) if kind in self.widths else _USUAL
 
     def mean(self, kind: str) -> float:
         """Return the mean seconds of a kind with its fastest width."""
