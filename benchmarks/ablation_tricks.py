@@ -106,11 +106,6 @@ TRICKS = (
         "nothing is prefetched",
         (_no_fetch("row"), _no_fetch("edges")),
     ),
-    Trick(
-        "wider buckets in small graphs",
-        "the first width does not depend on the number of vertices",
-        (("constexpr double kSmall = 1 << 12;", "constexpr double kSmall = 1;"),),
-    ),
     Trick("prefetch: rows", "only edges are prefetched", (_no_fetch("row"),)),
     Trick("prefetch: edges", "only rows are prefetched", (_no_fetch("edges"),)),
     Trick(

@@ -99,18 +99,6 @@ def test_automatic_delta_narrows_when_the_first_guess_is_far_too_wide() -> None:
     assert paths.stats["vertices_processed"] < 6 * graph.n_vertices
 
 
-def test_small_graphs_begin_with_wider_buckets() -> None:
-    def first_width(leaves: int) -> float:
-        hub, ends = np.zeros(leaves, np.int64), np.arange(1, leaves + 1)
-        graph = Graph.from_edges(hub, ends, np.full(leaves, 8, np.int32), directed=False)
-        paths = nearfar.sssp(graph, 0, method="delta_stepping", device="cpu", threads=1)
-        assert paths.stats["delta_changes"] == 0
-        return float(paths.stats["delta"])
-
-    widths = [first_width(leaves) for leaves in (20, 1023, 8191)]
-    assert widths == pytest.approx([16, 8, 4], rel=0.06)  # 8 / degree for large graphs
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_work_stays_near_the_least(method: str) -> None:
     graph = grid(300)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 
@@ -22,12 +21,10 @@ inline double weight_at(const C& csr, std::size_t e) {
 // within a tenth of the best fixed value on grids, roads, meshes, random and Kronecker graphs. The
 // mean is capped at twice the median, so that a few huge weights do not put all others into one
 // bucket. Delta is capped so that a vertex has about one positive edge below it: only edges that
-// stay within a bucket repeat work, and if weights span many orders of magnitude, most would. In a
-// small graph a bucket has few vertices and takes longer than repeating them, so it is wider.
+// stay within a bucket repeat work, and if weights span many orders of magnitude, most would.
 template <class C>
 inline double first_delta(const C& csr) {
   constexpr std::size_t kSample = 256;
-  constexpr double kSmall = 1 << 12;  // vertices
   const auto m = static_cast<std::size_t>(csr.m);
   if (m == 0) return 1;
   double sample[kSample];
@@ -50,8 +47,7 @@ inline double first_delta(const C& csr) {
   const auto light = static_cast<std::size_t>(zeros + 1) +
                      static_cast<std::size_t>(static_cast<double>(seen) / degree);
   if (light < seen) delta = std::min(delta, nth(light));
-  if (!(delta > 0)) return 1;
-  return delta * std::clamp(std::sqrt(kSmall / static_cast<double>(csr.n)), 1.0, 4.0);
+  return delta > 0 ? delta : 1;
 }
 
 // `delta`: a width that stays. `start`: the first of those that adapt.
