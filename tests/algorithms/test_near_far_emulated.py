@@ -103,7 +103,7 @@ def test_a_block_alone_hands_its_list_back_early(spokes: int, leave: int, steps:
 
 @pytest.mark.parametrize("heads", [False, True])
 def test_far_entries_beside_a_long_row(heads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A block that meets a long row ends its step, and keeps what the other rows have made far."""
+    """A block that meets a long row ends its step and keeps the far entries of the other rows."""
     monkeypatch.setattr(one_launch, "_MOST_DEGREE", 1e9 if heads else 0.0)
     monkeypatch.setattr(one_launch, "_FEW_LONG", 1.0)
     rng = np.random.default_rng(3)

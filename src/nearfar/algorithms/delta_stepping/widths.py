@@ -1,7 +1,7 @@
 """Widths of buckets, compared from search to search of a graph.
 
-Within a search the width adapts by counts of entries and repeats, which say nothing about what a
-repeat, a bucket or a theft costs on this machine. So the next searches of a graph begin with the
+Within a search the width adapts by counts of entries and repeats, which do not measure the cost of
+a repeat, a bucket or a theft on this machine. So the next searches of a graph begin with the
 mean width of the last one, and others try widths around it, until none is faster.
 """
 

@@ -19,9 +19,9 @@ The delta of the plain form grows while the near set is too small to fill the de
 while it is too large (one_launch.cuh). Its first value and the limit of its growth, 12-fold at
 first, also depend on earlier solves: each later solve compares one other width with the fastest so
 far, until none of the neighbours of that one is faster. A narrower first delta is compared if edges
-are relaxed many times, a wider one if they are not. Then fewer rounds of local steps are compared,
-and widths around the fastest again. The delta of sorted and sifted rows is doubled or halved in the
-same way.
+are relaxed many times, a wider one if they are not. Fewer rounds of local steps are compared where
+their barriers would take less time than a solve. The delta of sorted and sifted rows is doubled or
+halved in the same way.
 """
 
 from __future__ import annotations

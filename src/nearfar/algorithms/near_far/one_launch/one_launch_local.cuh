@@ -19,8 +19,8 @@
 
 // Returns the number of rounds.
 __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& out,
-                                           const Entry* queue, count_t size, Entry* shared,
-                                           uint64* edges_seen) {
+                                             const Entry* queue, count_t size, Entry* shared,
+                                             uint64* edges_seen) {
   __shared__ Filled filled[3];  // of this round, the next one, and the one after
   __shared__ count_t flush_base;
   const uint32 room = static_cast<uint32>(solve.local_capacity);
