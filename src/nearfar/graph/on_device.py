@@ -29,6 +29,7 @@ from nearfar.system.devices.arrays import as_dtype
 from nearfar.system.devices.structs import struct_dtype
 
 _KERNELS = "cuda/graph/scan_graph.cuh"
+_WIDEN = "cuda/distances/widen.cuh"
 _NOWHERE = 2**63 - 1  # kNowhere in the kernel
 _THREADS = 256
 _FIRST = ("first_nonfinite", "first_negative")
@@ -102,6 +103,20 @@ class DeviceArrays:
         indptr, indices, weights = self.device_arrays
         values = runtime.cupy().ones(len(indices), np.int32) if weights is None else weights
         return unpaired_edge(tails(indptr, len(indices)), indices, values)
+
+
+def widened_on_device(values: Any, dtype: np.dtype[Any], out: Any = None) -> Any:
+    """Convert 32-bit distances to another dtype on their device; unreached stay unreached."""
+    with runtime.on_device(int(values.device.id)):
+        wide, given = runtime.cupy().empty(values.shape, dtype) if out is None else out, values
+        macros: dict[str, str | int] = dict.fromkeys(("INDEX_T", "OFFSET_T"), "int")
+        macros |= {"WEIGHT_T": _C_NAMES[dtype.name], "FROM_T": _C_NAMES[given.dtype.name]}
+        if given.size:
+            given = runtime.cupy().ascontiguousarray(given)
+            blocks = min(-(-given.size // _THREADS), runtime.device().multiprocessors * 8)
+            arguments = {"given": given, "distance": wide, "count": np.int64(given.size)}
+            runtime.program(_WIDEN, macros).kernel("widen")(blocks, _THREADS, arguments)
+        return wide
 
 
 def tails(indptr: Any, m: int) -> Any:

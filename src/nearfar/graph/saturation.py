@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from nearfar import _cpu
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.system.devices.arrays import as_dtype
+from nearfar.graph.on_device import widened_on_device
+from nearfar.system.devices.arrays import is_device_array
 
 #: Greatest distance that each dtype can hold, as a Python number.
 FARTHEST: dict[np.dtype[Any], int | float] = {
@@ -31,14 +33,13 @@ def heaviest_path(graph: Graph) -> int | float:
     return heaviest * max(graph.n_vertices - 1, 1)
 
 
-def may_saturate(graph: Graph, dtype: np.dtype[Any] | None = None) -> bool:
-    """Return whether a path may be too long for a dtype, by a cheap and safe bound.
+def may_saturate(graph: Graph, top: float | None = None) -> bool:
+    """Return whether a path may be too long for the dtype, by a cheap and safe bound.
 
-    A simple path has fewer than n edges, all of them distinct.
+    ``top`` is another greatest distance. A simple path has fewer than n edges, all distinct.
     """
-    dtype = graph.weight_dtype if dtype is None else dtype
-    top = FARTHEST[dtype]
-    if dtype.kind == "f":
+    top = FARTHEST[graph.weight_dtype] if top is None else top
+    if graph.weight_dtype.kind == "f":
         top /= 4  # float sums may be rounded up
     heaviest = max(graph.max_weight, -graph.min_weight)
     if heaviest * graph.n_vertices <= top:
@@ -47,12 +48,17 @@ def may_saturate(graph: Graph, dtype: np.dtype[Any] | None = None) -> bool:
     return graph.n_negative > 0 or graph.mean_weight * graph.n_edges * 1.01 >= top
 
 
-def widened(values: Any, dtype: np.dtype[Any]) -> Any:
-    """Convert distances to another dtype; unreached entries stay unreached."""
+def widened(values: Any, dtype: np.dtype[Any], out: Any = None, threads: int = 1) -> Any:
+    """Convert 32-bit distances to another dtype; unreached entries stay unreached.
+
+    ``out`` is a contiguous array for the result, of which `values` may be the last part.
+    """
     if values.dtype == dtype:
         return values
-    wide = as_dtype(values, dtype)
-    wide[values == unreached_value(np.dtype(values.dtype))] = unreached_value(np.dtype(dtype))
+    if is_device_array(values):
+        return widened_on_device(values, dtype, out)
+    wide = np.empty(values.shape, dtype) if out is None else out
+    _cpu.widened(np.ascontiguousarray(values), wide, threads)
     return wide
 
 
@@ -64,4 +70,6 @@ def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
     reached = values != unreached_value(np.dtype(values.dtype))
     if bool((reached & ((values < bounds.min) | (values >= bounds.max))).any()):
         return values
-    return widened(values, dtype)
+    short = values.astype(dtype)
+    short[~reached] = unreached_value(dtype)
+    return short

@@ -14,7 +14,7 @@ import numpy as np
 
 from nearfar import _cpu
 from nearfar.graph.graph import Graph
-from nearfar.graph.saturation import may_saturate
+from nearfar.graph.saturation import FARTHEST, may_saturate
 
 
 class BackendGraph:
@@ -75,7 +75,7 @@ class BackendGraph:
             indptr, indices, _narrow(weights), directed=self.is_directed(), copy=False
         )
         wide = np.float64 if graph.weight_dtype.kind == "f" else np.int64
-        if may_saturate(graph, np.dtype(wide)):
+        if may_saturate(graph, FARTHEST[np.dtype(wide)]):
             raise NotImplementedError(
                 "a sum of weights may not fit 64 bits, but NetworkX's integers are unbounded"
             )

@@ -10,8 +10,10 @@ import numpy as np
 from nearfar.choose.ranking import Explanation
 from nearfar.choose.ranking import explain as ranked
 from nearfar.graph.like import GraphLike
+from nearfar.graph.whole_numbers import MANY_EDGES
 from nearfar.options import Device
 from nearfar.registry import Problem
+from nearfar.solve.steps.plan import in_whole_numbers
 from nearfar.solve.steps.request import as_graph, check_targets, make_request
 
 
@@ -75,4 +77,6 @@ def explain(
         predecessors=predecessors,
         reduced=reduce is not None,
     )
+    if graph.n_edges >= MANY_EDGES and reduce is None:
+        graph, request = in_whole_numbers(graph, request)
     return ranked(graph, request)

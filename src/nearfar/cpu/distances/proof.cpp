@@ -14,6 +14,8 @@
 #include <nanobind/stl/variant.h>
 
 #include <algorithm>
+#include <cstring>
+#include <stdexcept>
 #include <tuple>
 #include <variant>
 #include <vector>
@@ -243,6 +245,56 @@ void mask_above(Array distances, Limit limit, int threads) {
   });
 }
 
+// Converts distances. If `from` is the second half of the memory of `to`, half of the rest is
+// converted at a time, which writes nothing that is still to be read, and the last few one by one.
+template <class From, class To>
+void widen(const From* from, To* to, int64_t count, int threads) {
+  constexpr int64_t kShare = int64_t{1} << 15, kFew = 64;
+  const auto convert = [=](int64_t v) __attribute__((always_inline)) {
+    From given;  // the memory has both types
+    std::memcpy(&given, from + v, sizeof given);
+    const To value = given == unreached<From>() ? unreached<To>() : static_cast<To>(given);
+    std::memcpy(to + v, &value, sizeof value);
+  };
+  const bool inside = sizeof(From) < sizeof(To) &&
+                      static_cast<const void*>(from) < static_cast<const void*>(to + count) &&
+                      static_cast<const void*>(to) < static_cast<const void*>(from + count);
+  int64_t begin = 0;
+  while (begin < count && !(inside && count - begin <= kFew)) {
+    const int64_t end = inside ? begin + (count - begin) / 2 : count;
+    spread_blocks(end - begin, kShare, threads,
+                  [&](const auto& each_block, Interrupt& interrupt) {
+                    each_block([&](int64_t first, int64_t last) {
+                      interrupt.poll(kShare);
+                      for (int64_t v = begin + first; v < begin + last; ++v) convert(v);
+                    });
+                  });
+    begin = end;
+  }
+  for (; begin < count; ++begin) convert(begin);
+}
+
+// Converts 32-bit distances; `out` may be memory of which `distances` is the second half.
+void widened(ConstArray distances, Array out, int threads) {
+  const auto count = static_cast<int64_t>(out.size());
+  if (distances.size() != out.size()) throw std::invalid_argument("widened: sizes differ");
+  with_weight_type(distances.dtype(), [&](auto from) {
+    with_weight_type(out.dtype(), [&](auto to) {
+      using From = decltype(from);
+      using To = decltype(to);
+      constexpr bool whole = std::is_integral_v<From>;
+      if constexpr (sizeof(From) == 4 && !std::is_same_v<From, To> &&
+                    (whole || std::is_floating_point_v<To>)) {
+        nb::gil_scoped_release release;
+        widen(static_cast<const From*>(distances.data()), static_cast<To*>(out.data()), count,
+              threads);
+      } else {
+        throw std::invalid_argument("widened: from 32 bits to another dtype");
+      }
+    });
+  });
+}
+
 // Returns the first edge whose finite sum equals or exceeds "unreached" while its head is
 // unreached: the run may have lost a distance to saturation. -1 if there is none.
 int64_t first_saturated_edge(const GraphView& view, ConstArray distances) {
@@ -286,6 +338,7 @@ NEARFAR_BIND(m) {
   m.def("row_summaries", &row_summaries, nb::arg("rows"), nb::arg("threads"));
   m.def("mask_above", &mask_above, nb::arg("distances"), nb::arg("limit").none(),
         nb::arg("threads") = 1);
+  m.def("widened", &widened, nb::arg("distances"), nb::arg("out"), nb::arg("threads") = 1);
   m.def("first_saturated_edge", &first_saturated_edge, nb::arg("view"), nb::arg("distances"));
 }
 

@@ -24,6 +24,7 @@ from nearfar.errors import DistanceOverflowError, NegativeCycleError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import FARTHEST, may_saturate, narrowed, widened
+from nearfar.graph.whole_numbers import AGREES_UP_TO
 from nearfar.registry import Answer, Declined, Request, Workspace
 from nearfar.solve.arrays import clear_unreached, entries, mask_beyond, reach
 from nearfar.solve.matrix.fresh import UNCHECKED
@@ -54,12 +55,35 @@ def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
     found = attempt(plan, rows, out)
     while isinstance(found, Plan):
         found = attempt(found, rows, out)
+    if found.plan.given is not None:
+        return _as_given(found, rows, out)
     if found.lost:
         found = _joined(found, solve(found.plan.wider(), [rows[i] for i in found.lost]))
     if found.distances.dtype != plan.dtype:
         found.distances = narrowed(found.distances, plan.dtype)
         if found.distances.dtype != plan.dtype:
             found.stats["repeated_in_64_bits"] = True
+    return found
+
+
+def _as_given(found: Solved, rows: Any, out: Any) -> Solved:
+    """Convert distances in int32 to the dtype of the weights; repeat rows beyond its bound."""
+    plan, lost, stats = found.plan, found.lost, found.stats
+    if len(lost) == len(rows) > 0:
+        return solve(plan.as_given(), rows, out)
+    fits = out is not None and out.dtype == plan.dtype
+    began = time.perf_counter()
+    threads = plan.request.threads
+    found.distances = widened(found.distances, plan.dtype, out if fits else None, threads)
+    if plan.single:
+        stats["seconds"] += time.perf_counter() - began
+    if lost:
+        again = solve(plan.as_given(), [rows[i] for i in lost])
+        found.distances = widened(found.distances, np.dtype(again.distances.dtype))
+        found.distances[np.array(lost)] = again.distances
+        found.wide = tuple(lost[i] for i in again.wide)
+        found.plan, found.lost, found.predecessors = again.plan, [], None
+        found.stats = add_counters(stats, again.stats)
     return found
 
 
@@ -135,12 +159,12 @@ def _search(plan: Plan, source: int) -> Answer:
 
 
 def _batch(plan: Plan, rows: Any, out: Any) -> Answer:
-    request, dtype = plan.request, plan.graph.weight_dtype
+    request = plan.request
     work = Workspace(
         request.threads,
         request.limit,
         columns=plan.columns,
-        out=out if out is not None and out.dtype == dtype else None,
+        out=_part_of(out, plan),
         on_device=plan.keep,
         predecessors=request.predecessors,
         devices=plan.devices,  # None if the caller divides the rows
@@ -154,11 +178,28 @@ def _batch(plan: Plan, rows: Any, out: Any) -> Answer:
     return answer
 
 
+def _part_of(out: Any, plan: Plan) -> Any:
+    """Return memory of `out` for rows in the dtype of the computation, or None.
+
+    Numbers in int32 use the last part, from which they are converted in place.
+    """
+    dtype = plan.graph.weight_dtype
+    if out is None or out.dtype == dtype:
+        return out
+    if plan.given is None or out.dtype != plan.dtype or is_device_array(out):
+        return None
+    return (
+        out.reshape(-1)
+        .view(dtype)[out.size * (out.itemsize // dtype.itemsize - 1) :]
+        .reshape(out.shape)
+    )
+
+
 def _source_by_source(plan: Plan, rows: Any, out: Any) -> tuple[Answer, list[int]]:
     graph, variant, columns, limit = plan.graph, plan.variant, plan.columns, plan.request.limit
     shape = (len(rows), graph.n_vertices if columns is None else len(columns))
-    fits = out is not None and out.shape == shape and out.dtype == graph.weight_dtype
-    usable = fits and not is_device_array(out)
+    out = _part_of(out, plan)
+    usable = out is not None and out.shape == shape and not is_device_array(out)
     matrix = out if usable else np.empty(shape, dtype=graph.weight_dtype)
     work = Workspace(1, limit, columns)
 
@@ -219,14 +260,16 @@ def _lost(
         return list(range(len(rows))) if saturated is True else saturated
     if found.dtype != plan.graph.weight_dtype:
         return []  # the variant computes in 64 bits
-    if last is not None:
-        return []  # the search stopped early: unsettled vertices are no evidence of saturation
     request, graph = plan.request, plan.graph
+    top = FARTHEST[graph.weight_dtype] if plan.given is None else AGREES_UP_TO[plan.dtype]
+    if last is not None:
+        # The search stopped early: unsettled vertices are no evidence of saturation.
+        return [] if last <= top else [0]
     if beyond is not None and not plan.signed:
         beyond += _AT_ONCE * float(graph.max_weight)
-        if beyond <= float(FARTHEST[graph.weight_dtype]):
+        if beyond <= float(top):
             return []
-    return _lost_rows(graph, rows, found, request.limit, plan.columns, threads=request.threads)
+    return _lost_rows(graph, rows, found, request.limit, plan.columns, top, threads=request.threads)
 
 
 def _refuse_lost(graph: Graph, sources: list[int]) -> None:
@@ -274,22 +317,34 @@ def _joined(found: Solved, wide: Solved) -> Solved:
 
 
 def _lost_rows(
-    graph: Graph, sources: Any, found: Any, limit: Any, columns: Any = None, *, threads: int = 1
+    graph: Graph,
+    sources: Any,
+    found: Any,
+    limit: Any,
+    columns: Any = None,
+    top: float | None = None,
+    *,
+    threads: int = 1,
 ) -> list[int]:
     """Return the rows in which a distance within the limit may be missing because it does not fit.
+
+    ``top`` is the greatest distance that fits, by default that of the dtype.
 
     The result is exact for whole rows without negative weights and for 64 bits. Otherwise it may
     include rows without a loss, which a repetition in 64 bits reveals.
     """
-    if found.size == 0 or not may_saturate(graph):
+    if found.size == 0 or not may_saturate(graph, top):
         return []
     dtype, signed = graph.weight_dtype, graph.n_negative > 0
-    if limit is not None and not signed and limit <= FARTHEST[dtype]:
+    top = FARTHEST[dtype] if top is None else top
+    if limit is not None and not signed and limit <= top:
         return []
     rows = found.reshape(len(sources), -1)
     low = _below(rows) if signed else None
     if columns is not None:
         missing = to_host(rows == unreached_value(dtype))
+        if top < FARTHEST[dtype]:
+            missing |= to_host(rows > top)
         if low is not None:
             missing |= to_host(low)
         short = np.flatnonzero(missing.any(axis=1)).tolist()
@@ -298,14 +353,14 @@ def _lost_rows(
         hops = graph.without_weights()
         return [i for i in short if _walks_to(hops, int(sources[i]), columns[missing[i]])]
     counts, farthest = reach(rows, threads)
-    n, heaviest, top = graph.n_vertices, graph.max_weight, FARTHEST[dtype]
+    n, heaviest = graph.n_vertices, graph.max_weight
     fell = np.zeros(len(rows), np.bool_) if low is None else to_host(low.any(axis=1))
     lost = []
     for i, (count, far) in enumerate(zip(counts, farthest, strict=True)):
-        if fell[i]:
+        if fell[i] or far > top:
             lost.append(i)
             continue
-        if count == n or (far + heaviest <= top and not signed):
+        if count == n or (far + heaviest <= FARTHEST[dtype] and not signed):
             continue
         row = np.ascontiguousarray(to_host(rows[i]))
         if _cpu.first_saturated_edge(graph.view, row) >= 0:

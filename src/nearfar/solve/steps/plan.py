@@ -5,6 +5,7 @@ An attempt that cannot answer returns the plan to try next, with the reason.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from nearfar.choose import measured, ranking
 from nearfar.errors import NegativeWeightError, VariantUnavailable
 from nearfar.graph.graph import Graph, negative_weight
-from nearfar.graph.saturation import widest
+from nearfar.graph.saturation import FARTHEST, widest
+from nearfar.graph.whole_numbers import INT32, MANY_EDGES, in_int32, keep_dtype
 from nearfar.options import build_options
 from nearfar.prepared import is_prepared
 from nearfar.registry import (
@@ -46,6 +48,8 @@ class Plan(NamedTuple):
     variant: Variant
     reason: str  # reason for the choice of the variant
     settings: Any  # options object of the variant
+    # graph and request as given, if `graph` has their whole numbers in int32
+    given: tuple[Graph, Request] | None = None
     keep: bool = False  # whether rows stay on the device
     reduction: RowReduction | None = None  # quantity kept of each row
 
@@ -77,6 +81,14 @@ class Plan(NamedTuple):
     def wider(self) -> Plan:
         """Return a plan that computes in 64 bits."""
         return self._replace(graph=widest(self.graph))
+
+    def as_given(self) -> Plan:
+        """Return a plan that computes with the weights as given, from now on."""
+        assert self.given is not None
+        graph, request = self.given
+        keep_dtype(graph)
+        plan = self._replace(graph=graph, request=request, given=None)
+        return plan.using(*_choice(graph, request, self.method, self.allow_unsafe))
 
     def searched(self, why: str, **request: Any) -> Plan:
         """Return a plan that searches source by source, with ``why`` as the reason."""
@@ -118,13 +130,22 @@ def first_plan(
     *,
     allow_unsafe: bool = False,
     devices: Sequence[int] | None = None,
+    whole_numbers: bool = True,
 ) -> Plan:
-    """Return the initial plan of a request."""
-    bare = isinstance(graph, MatrixGraph) and method == "auto" and not options
-    if bare and takes(graph, request):
+    """Return the initial plan of a request; ``whole_numbers``: it may be solved in int32."""
+    dtype, given = graph.weight_dtype, None
+    plain = method == "auto" and not options
+    bare = plain and isinstance(graph, MatrixGraph) and takes(graph, request)
+    if plain and whole_numbers and not bare and graph.n_edges >= MANY_EDGES:
+        before = graph, request
+        graph, request = in_whole_numbers(graph, request)
+        given = None if graph is before[0] else before
+    if bare:
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
     else:
         variant, reason = _choice(graph, request, method, allow_unsafe)
+    if given is not None:
+        reason += "; whole numbers, solved in int32"
     settings = build_options(variant.options, options, variant.id, having)
     single = request.problem == "sssp"
     return Plan(
@@ -136,11 +157,25 @@ def first_plan(
         devices,
         single,
         None if single else request.targets,
-        graph.weight_dtype,
+        dtype,
         variant,
         reason,
         settings,
+        given,
     )
+
+
+def in_whole_numbers(graph: Graph, request: Request) -> tuple[Graph, Request]:
+    """Return graph and request in int32 if later requests benefit too, else as they are."""
+    if graph.weight_dtype == INT32 or request.once or is_prepared(graph):
+        return graph, request
+    short = in_int32(graph)
+    if short is None:
+        return graph, request
+    limit = None if request.limit is None else math.floor(request.limit)
+    if limit is not None and limit > FARTHEST[INT32]:
+        limit = None
+    return short, request._replace(limit=limit)
 
 
 def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> tuple[Variant, str]:
