@@ -262,13 +262,12 @@ void widen(const From* from, To* to, int64_t count, int threads) {
   int64_t begin = 0;
   while (begin < count && !(inside && count - begin <= kFew)) {
     const int64_t end = inside ? begin + (count - begin) / 2 : count;
-    spread_blocks(end - begin, kShare, threads,
-                  [&](const auto& each_block, Interrupt& interrupt) {
-                    each_block([&](int64_t first, int64_t last) {
-                      interrupt.poll(kShare);
-                      for (int64_t v = begin + first; v < begin + last; ++v) convert(v);
-                    });
-                  });
+    spread_blocks(end - begin, kShare, threads, [&](const auto& each_block, Interrupt& interrupt) {
+      each_block([&](int64_t first, int64_t last) {
+        interrupt.poll(kShare);
+        for (int64_t v = begin + first; v < begin + last; ++v) convert(v);
+      });
+    });
     begin = end;
   }
   for (; begin < count; ++begin) convert(begin);
