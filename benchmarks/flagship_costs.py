@@ -1,12 +1,13 @@
 """Measure the cost of dtypes and of predecessors with `near_far@cuda`.
 
 ``python benchmarks/flagship_costs.py -o benchmarks/results/flagship_costs.json``. Medians of 10
-device times by CUDA events, dtypes interleaved, after the engine has chosen a form for each;
-predecessors are computed on the device from distances on the device. Then whole calls of ``sssp``
-with and without predecessors alternate, in wall time with the answer left on the device. Every
-answer is compared with the CPU engine's, predecessors entry by entry. ``above_kernel_ms`` is the
-time of a call beyond its device time. The file is written after each graph; other graphs keep
-their rows.
+device times by CUDA events, dtypes interleaved, after the engine has chosen a form for each. Whole
+numbers are solved in int32 as by ``sssp``, and converting the answer is included; floats with
+fractions (weights times 1.2345) are solved as they are. Predecessors are computed on the device
+from distances on the device. Then whole calls of ``sssp`` with and without predecessors alternate,
+in wall time with the answer left on the device. Every answer is compared with the CPU engine's,
+predecessors entry by entry. ``above_kernel_ms`` is the time of a call beyond its device time. The
+file is written after each graph; other graphs keep their rows.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from typing import Any
 import numpy as np
 
 import nearfar
+from flagship import as_solved
 from nearfar.cuda.distances.predecessors import device_predecessors
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
+from nearfar.graph.saturation import widened
 from nearfar.registry import Workspace, find
 from nearfar.system.devices import compiler, runtime
 from prepared_graphs import scaled
@@ -36,12 +39,14 @@ GRAPHS: dict[str, Any] = {
     "delaunay-1m": lambda: scaled(generate("delaunay", vertices=1_000_000)),
 }
 SETTLING = 30  # solves after which the engine has chosen a form and a width for the graph
-TYPES = ("int32", "float32", "int64", "float64")
+FRACTIONS = " with fractions"
+TYPES = ("int32", "float32", "int64", "float64", "float32" + FRACTIONS, "float64" + FRACTIONS)
 
 
-def with_weights(graph: Graph, dtype: str) -> Graph:
-    """Return the same graph with weights of another dtype."""
-    weights = np.asarray(graph.weights).astype(dtype)
+def with_weights(graph: Graph, kind: str) -> Graph:
+    """Return the same graph with weights of another dtype, with or without fractions."""
+    scale = 1.2345 if kind.endswith(FRACTIONS) else 1
+    weights = (np.asarray(graph.weights) * scale).astype(kind.split()[0])
     return Graph.from_csr(graph.indptr, graph.indices, weights, directed=graph.directed)
 
 
@@ -52,23 +57,27 @@ def types_of(name: str, rounds: int) -> dict[str, Any]:
     graph = GRAPHS[name]()
     source = int(np.argmax(graph.degrees))
     graphs = {dtype: with_weights(graph, dtype) for dtype in TYPES}
-    wanted = {t: nearfar.sssp(g, source, device="cpu").distances for t, g in graphs.items()}
+    solved = {kind: as_solved(g, source) for kind, g in graphs.items()}
+    wanted = {
+        kind: nearfar.sssp(g, source, device="cpu", predecessors=True) for kind, g in graphs.items()
+    }
     samples: dict[str, list[float]] = {dtype: [] for dtype in TYPES}
     trees: dict[str, list[float]] = {dtype: [] for dtype in TYPES}
     forms = {}
-    tree = nearfar.sssp(graphs["int32"], source, device="cpu", predecessors=True).predecessors
     right = True
     for turn in range(SETTLING + rounds):
         for dtype, typed in graphs.items():
-            answer = variant.run(typed, source, options, Workspace())
+            in_whole, converting = solved[dtype]
+            answer = variant.run(in_whole, source, options, Workspace())
+            answer.distances = widened(answer.distances, typed.weight_dtype)
             found, stats = device_predecessors(typed, [source], answer.distances)
             forms[dtype] = answer.stats["form"]
             compiler.finish_background()  # compilation of the next form to try
             if turn < SETTLING:
-                right &= bool((runtime.download(found) == tree).all())
+                right &= bool((runtime.download(found) == wanted[dtype].predecessors).all())
             else:
-                right &= bool((runtime.download(answer.distances) == wanted[dtype]).all())
-                samples[dtype].append(answer.stats["device_seconds"] * 1e3)
+                right &= bool((runtime.download(answer.distances) == wanted[dtype].distances).all())
+                samples[dtype].append(answer.stats["device_seconds"] * 1e3 + converting)
                 trees[dtype].append(stats["device_seconds"] * 1e3)
     walls, above = calls(graphs["int32"], source, rounds)
     return {

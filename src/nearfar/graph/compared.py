@@ -14,7 +14,8 @@ Way = TypeVar("Way", bound=Hashable)
 
 _GAIN = 0.97  # relative time below which another way is better
 _CLOSE = 1.1  # relative time up to which a single solve may have been unlucky
-_SETTLED = 16  # solves of a way after which others are rarely compared again
+_SURE = 4  # solves of a way after which others are rarely compared again
+_LATELY = 16  # solves that the mean of a way is about
 
 
 @dataclass(slots=True)
@@ -28,9 +29,9 @@ class Compared(Generic[Way]):
         """Record a solve."""
         solves, mean = self.times.get(way, (0, 0.0))
         # Older solves count less and less, as the machine may have been busy.
-        mean += (seconds - mean) / min(solves + 1, _SETTLED)
+        mean += (seconds - mean) / min(solves + 1, _LATELY)
         self.times[way] = solves + 1, mean
-        if solves + 1 < _SETTLED or not (solves + 1) % _SETTLED:  # choosing takes microseconds
+        if solves < _SURE or not (solves + 1) % _LATELY:  # choosing takes up to 0.1 ms
             self._next.clear()
 
     def least(self) -> float:
