@@ -32,7 +32,6 @@ import nearfar
 from gpu_peers import GPU_PEERS
 from graphs_on_disk import load, proven, source_of
 from nearfar.graph.graph import Graph
-from nearfar.graph.saturation import widened
 from nearfar.lab.bench.environment import environment
 from nearfar.registry import Request, Workspace, find
 from nearfar.solve.steps.plan import in_whole_numbers
@@ -53,22 +52,14 @@ SWEEP: dict[str, list[Any]] = {
 }
 
 
-def as_solved(graph: Graph, source: int) -> tuple[Graph, float]:
-    """Return the graph that ``sssp`` solves, and the milliseconds of converting its answer.
+def as_solved(graph: Graph, source: int) -> tuple[Graph, Workspace]:
+    """Return the graph that ``sssp`` solves, and a workspace that asks for the answer's dtype.
 
     Whole numbers are solved in int32 if the distances fit, which a search on the CPU decides.
     """
     nearfar.sssp(graph, source, device="cpu")
     solved, _ = in_whole_numbers(graph, Request())
-    if solved is graph:
-        return graph, 0.0
-    given = runtime.cupy().zeros(graph.n_vertices, np.int32)
-    taken, timer = [], runtime.Timer()
-    for _ in range(10):
-        timer.start()
-        widened(given, graph.weight_dtype)
-        taken.append(timer.stop().seconds * 1e3)
-    return solved, statistics.median(taken)
+    return solved, Workspace(answer_dtype=None if solved is graph else graph.weight_dtype)
 
 
 def time_solve(
@@ -77,16 +68,17 @@ def time_solve(
     """Return device milliseconds of each round, those of the first solves, and the answer."""
     (variant,) = find(method)
     early, samples = [], []
-    solved, more = as_solved(graph, source)
+    solved, workspace = as_solved(graph, source)
     for turn in range(SETTLING + rounds):
-        answer = variant.run(solved, source, options, Workspace())
-        took = answer.stats["device_seconds"] * 1e3 + more
+        answer = variant.run(solved, source, options, workspace)
+        took = answer.stats["device_seconds"] * 1e3
         compiler.finish_background()  # compilation of the next form to try
         if turn < SETTLING:
             early.append((answer.stats.get("form", method), took))
         else:
             samples.append(took)
-    answer.distances = widened(answer.distances, graph.weight_dtype)
+    if answer.converted is not None:
+        answer.distances = answer.converted
     return samples, early, answer
 
 

@@ -61,6 +61,7 @@ class Answer:
     # partial results of the workspace's reduction for consecutive rows; `distances` may then be
     # None
     partials: list[Partial] | None = None
+    converted: Any = None  # the same distances in the workspace's answer_dtype, or None
     masked: bool = False  # whether vertices beyond the workspace's limit are marked unreached
 
 
@@ -139,6 +140,9 @@ class Workspace:
     targets: Any = None
     # {"basic", "full"}; whether to record arrays with one entry per iteration
     stats: Literal["basic", "full"] = "basic"
+    # NumPy dtype in which the caller wants the distances, for variants that can convert them while
+    # they wait; others ignore it
+    answer_dtype: Any = None
 
     # The following fields apply only to `batch` and `all_pairs`.
 

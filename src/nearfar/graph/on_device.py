@@ -105,18 +105,15 @@ class DeviceArrays:
         return unpaired_edge(tails(indptr, len(indices)), indices, values)
 
 
-def widened_on_device(values: Any, dtype: np.dtype[Any], out: Any = None) -> Any:
-    """Convert 32-bit distances to another dtype on their device; unreached stay unreached."""
+def widen_on_device(values: Any, out: Any) -> None:
+    """Convert contiguous 32-bit distances to the dtype of `out` on their device."""
+    macros: dict[str, str | int] = dict.fromkeys(("INDEX_T", "OFFSET_T"), "int")
+    macros |= {"WEIGHT_T": _C_NAMES[out.dtype.name], "FROM_T": _C_NAMES[values.dtype.name]}
     with runtime.on_device(int(values.device.id)):
-        wide, given = runtime.cupy().empty(values.shape, dtype) if out is None else out, values
-        macros: dict[str, str | int] = dict.fromkeys(("INDEX_T", "OFFSET_T"), "int")
-        macros |= {"WEIGHT_T": _C_NAMES[dtype.name], "FROM_T": _C_NAMES[given.dtype.name]}
-        if given.size:
-            given = runtime.cupy().ascontiguousarray(given)
-            blocks = min(-(-given.size // _THREADS), runtime.device().multiprocessors * 8)
-            arguments = {"given": given, "distance": wide, "count": np.int64(given.size)}
+        blocks = min(-(-values.size // _THREADS), runtime.device().multiprocessors * 8)
+        arguments = {"given": values, "distance": out, "count": np.int64(values.size)}
+        if blocks:
             runtime.program(_WIDEN, macros).kernel("widen")(blocks, _THREADS, arguments)
-        return wide
 
 
 def tails(indptr: Any, m: int) -> Any:

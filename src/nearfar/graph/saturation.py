@@ -9,8 +9,8 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.graph.on_device import widened_on_device
-from nearfar.system.devices.arrays import is_device_array
+from nearfar.graph.on_device import widen_on_device
+from nearfar.system.devices.arrays import module_of
 
 #: Greatest distance that each dtype can hold, as a Python number.
 FARTHEST: dict[np.dtype[Any], int | float] = {
@@ -55,10 +55,13 @@ def widened(values: Any, dtype: np.dtype[Any], out: Any = None, threads: int = 1
     """
     if values.dtype == dtype:
         return values
-    if is_device_array(values):
-        return widened_on_device(values, dtype, out)
-    wide = np.empty(values.shape, dtype) if out is None else out
-    _cpu.widened(np.ascontiguousarray(values), wide, threads)
+    xp = module_of(values)
+    wide = xp.empty(values.shape, dtype) if out is None else out
+    values = xp.ascontiguousarray(values)
+    if xp is np:
+        _cpu.widened(values, wide, threads)
+    else:
+        widen_on_device(values, wide)
     return wide
 
 

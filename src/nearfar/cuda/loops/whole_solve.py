@@ -8,7 +8,7 @@ which is zeroed before each launch and read after it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,12 @@ class WholeSolve:
         most_steps: int,
         workspace: Workspace,
         vertex_dtype: np.dtype[Any],
+        then: Callable[[], None] | None = None,
     ) -> tuple[np.void, Any]:
-        """Launch, wait, and return the control block and the records (None unless requested)."""
+        """Launch, wait, and return the control block and the records (None unless requested).
+
+        ``then`` queues what follows the solve and belongs to its time.
+        """
         cp = runtime.cupy()
         targets = records = None
         if workspace.targets is not None:
@@ -80,6 +84,8 @@ class WholeSolve:
         stream = cp.cuda.get_current_stream().ptr
         cp.cuda.runtime.memsetAsync(self.control.data.ptr, 0, self.control.nbytes, stream)
         self._launch()
+        if then is not None:
+            then()
         self._timer.stop()
         self._pinned.copy_from(self.control)
         counted: np.void = np.frombuffer(self._pinned.wait(), self._kind)[0]

@@ -48,6 +48,7 @@ class Solved:
     lost: list[int]  # rows in which a distance may be missing because it does not fit
     certain: bool  # whether the lost rows are certainly wrong, as reported by the variant
     wide: tuple[int, ...] = ()  # rows that were repeated in 64 bits
+    converted: Any = None  # distances in the dtype of the weights as given, or None
 
 
 def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
@@ -71,10 +72,12 @@ def _as_given(found: Solved, rows: Any, out: Any) -> Solved:
     plan, lost, stats = found.plan, found.lost, found.stats
     if len(lost) == len(rows) > 0:
         return solve(plan.as_given(), rows, out)
-    fits = out is not None and out.dtype == plan.dtype
     began = time.perf_counter()
-    threads = plan.request.threads
-    found.distances = widened(found.distances, plan.dtype, out if fits else None, threads)
+    if found.converted is None:
+        fits = out is not None and out.dtype == plan.dtype
+        threads = plan.request.threads
+        found.converted = widened(found.distances, plan.dtype, out if fits else None, threads)
+    found.distances = found.converted
     if plan.single:
         stats["seconds"] += time.perf_counter() - began
     if lost:
@@ -120,9 +123,12 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
         stats["proof_limit"] = bound
     if bound is not None and (last is not None or not answer.masked):
         found = mask_beyond(graph, found, bound, request.threads)
+        answer.converted = None
     if before is not None and not signed:
         before = clear_unreached(before, found)
-    return Solved(plan, found, before, stats, answer.partials, lost, bool(saturated))
+    solved = Solved(plan, found, before, stats, answer.partials, lost, bool(saturated))
+    solved.converted = answer.converted
+    return solved
 
 
 # ---- run ----------------------------------------------------------------------------------------
@@ -146,6 +152,7 @@ def _search(plan: Plan, source: int) -> Answer:
         request.limit,
         request.targets,
         request.stats,
+        answer_dtype=None if plan.given is None else plan.dtype,
         predecessors=request.predecessors,
     )
     began = time.perf_counter()

@@ -220,14 +220,12 @@ def _plain(
         local_rounds = rounds or ROUNDS[0]
     room = engine.local_room
     target_near = 32 * processors if options.target_near is None else options.target_near
-    return Answer(
-        *engine.solve(
-            source,
-            delta,
-            workspace,
-            _own(delta, delta * growth, min(local_limit, engine.blocks * room // 2), target_near),
-            (room, local_rounds, options.local_leave, row_lanes(device)),
-        )
+    return engine.solve(
+        source,
+        delta,
+        workspace,
+        _own(delta, delta * growth, min(local_limit, engine.blocks * room // 2), target_near),
+        (room, local_rounds, options.local_leave, row_lanes(device)),
     )
 
 

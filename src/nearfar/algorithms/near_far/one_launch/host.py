@@ -17,8 +17,9 @@ from nearfar.cuda.device_graph import DeviceGraph
 from nearfar.cuda.loops.whole_solve import WholeSolve
 from nearfar.errors import SolverError, keyword
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
+from nearfar.graph.on_device import widen_on_device
 from nearfar.graph.slots import Slot
-from nearfar.registry import Workspace
+from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
 from nearfar.system.devices.structs import enum_names, filled, struct_dtype
 
@@ -143,7 +144,7 @@ class Engine:
         workspace: Workspace,
         own: Mapping[str, Any],
         local: tuple[int, int, int, int] = (0, 0, 0, 0),
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> Answer:
         """Launch once and read the counters."""
         cp = runtime.cupy()
         device = self.device
@@ -154,8 +155,16 @@ class Engine:
             "limit": limit_in_dtype(workspace.limit, device.weight_dtype),
             **own,
         }
+        wanted = workspace.answer_dtype
+        converted: Any = None
+        if wanted is not None:
+            converted = cp.empty(device.n, dtype=wanted)
         control, records = self._solve.run(
-            arguments, most_steps(device.n), workspace, device.vertex_dtype
+            arguments,
+            most_steps(device.n),
+            workspace,
+            device.vertex_dtype,
+            None if converted is None else lambda: widen_on_device(distance, converted),
         )
         steps = int(control["steps"])
         if control["status"] == _TOO_NARROW:
@@ -180,7 +189,7 @@ class Engine:
             found["pack_seconds"] = self.heads.seconds
         if records is not None:
             found |= _steps(self._solve.records(records, steps))
-        return distance, found
+        return Answer(distance, found, converted=converted)
 
     def _solve_into(self, distance: Any, local: tuple[int, int, int, int]) -> NDArray[Any]:
         """Return ``struct Solve``, setting only the fields that change, which is faster."""

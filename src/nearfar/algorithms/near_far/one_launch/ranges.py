@@ -83,9 +83,10 @@ def solve_by_ranges(
     key = (*device.key, queue_factor, sort)
     found = _RANGES.of(graph, make, key, alone=True)  # a new key replaces the old engine
     own = found.own(delta, eager_growth, 0 if graph.directed else pull_share)
-    distance, stats = found.engine.solve(source, delta, workspace, own)
+    answer = found.engine.solve(source, delta, workspace, own)
+    stats = answer.stats
     stats["pulls"], stats["local_steps"] = stats["local_steps"], 0
     del stats["last_threshold"]  # pulls and eager rows go beyond it
     if rows:
         stats["sort_seconds"] = rows.seconds
-    return Answer(distance, stats)
+    return answer
