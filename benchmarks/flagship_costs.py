@@ -65,11 +65,10 @@ def types_of(name: str, rounds: int) -> dict[str, Any]:
     forms = {}
     right = True
     for turn in range(SETTLING + rounds):
-        for dtype, typed in graphs.items():
-            in_whole, workspace = solved[dtype]
+        for dtype, (in_whole, workspace) in solved.items():
             answer = variant.run(in_whole, source, options, workspace)
             distances = answer.distances if answer.converted is None else answer.converted
-            found, stats = device_predecessors(typed, [source], distances)
+            found, stats = device_predecessors(in_whole, [source], answer.distances)
             forms[dtype] = answer.stats["form"]
             compiler.finish_background()  # compilation of the next form to try
             if turn < SETTLING:

@@ -214,7 +214,7 @@ def solve_one(
     if predecessors:
         began = time.perf_counter()
         _ = paths.predecessors  # computed now, on the device of the distances
-        paths.stats["predecessor_seconds"] = time.perf_counter() - began
+        paths.stats.setdefault("predecessor_seconds", time.perf_counter() - began)
     cuda = found.plan.variant.device == "cuda"
     if cuda and not graph.on_device and is_device_array(paths.distances):
         began = time.perf_counter()

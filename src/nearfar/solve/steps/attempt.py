@@ -111,11 +111,18 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
         # Batch methods reserve some of the 64 bits; searches use all of them.
         return plan.searched("sums near the limit of 64 bits", device="cpu", threads=1)
     signed = plan.signed
-    wanted = before is None and (plan.single or request.predecessors)
-    if signed and wanted and request.limit is not None:
-        before = tight_predecessors(
+
+    def tight(found: Any) -> Any:
+        began = time.perf_counter()
+        tree = tight_predecessors(
             graph, rows, found, by_device=plan.on_device, threads=request.threads, stats=stats
         )
+        stats["predecessor_seconds"] = time.perf_counter() - began
+        return tree
+
+    wanted = before is None and (plan.single or request.predecessors)
+    if signed and wanted and request.limit is not None:
+        before = tight(found)
     bound = request.limit
     if last is not None:
         bound = last if bound is None else min(bound, last)
@@ -126,6 +133,8 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
         answer.converted = None
     if before is not None and not signed:
         before = clear_unreached(before, found)
+    if before is None and plan.given is not None and request.predecessors and not lost:
+        before = tight(found)  # the graph in int32 is shorter, and where the variant left it
     solved = Solved(plan, found, before, stats, answer.partials, lost, bool(saturated))
     solved.converted = answer.converted
     return solved
@@ -233,7 +242,7 @@ def add_counters(total: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]
     """Add the counters of a block to those of a run."""
     for name, value in stats.items():
         counts = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        add = counts and name not in ("lanes", "lane_bits")
+        add = (counts and name not in ("lanes", "lane_bits")) or name == "predecessor_seconds"
         total[name] = total.get(name, 0) + value if add else value
     return total
 
