@@ -553,7 +553,6 @@ class Relaxer {
   // warn that those after n are not initialised.
   NEARFAR_INLINE Repeated enqueue(Entry* improved, const Weight* olds, std::size_t n, Weight high,
                                   Bucket& fresh) {
-    const uint64_t number = ring.current();
     Repeated near;
     if (touched_ != nullptr) [[unlikely]]
       note(improved, n);
@@ -565,11 +564,7 @@ class Relaxer {
       }
       if (improved[i].distance > limit_) [[unlikely]]
         continue;
-      const uint64_t to = ring.bucket_of(improved[i].distance);
-      if (to == number)
-        fresh.push(improved[i]);
-      else
-        ring.push(to, improved[i]);
+      ring.push(improved[i], fresh);
     }
     return near;
   }
