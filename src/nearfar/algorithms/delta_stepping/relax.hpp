@@ -2,7 +2,7 @@
 // front.
 //
 // Prefetch. While an entry is relaxed, the edges of the entry `ahead_` later are fetched, and the
-// row bounds and the distance of the one kRowsAhead after that. Shorter rows take less time and
+// row bounds and the distance of one nearly twice as far ahead. Shorter rows take less time and
 // need more of them in between. On graphs that do not fit the caches this hides most of the
 // latency. The neighbours' distances need no stage: short rows have no branch that waits for one,
 // so the processor runs ahead to those of the next rows by itself.
@@ -42,7 +42,6 @@
 namespace nearfar::delta_stepping {
 
 constexpr uint64_t kEdgesAhead = 48;      // edges that are fetched ahead, on average
-constexpr std::size_t kRowsAhead = 8;     // entries between the two stages of prefetch
 constexpr std::size_t kLines = 32;        // cache lines of a row that are fetched ahead
 constexpr std::size_t kShort = 32;        // edges of a row that is relaxed without branches
 constexpr std::size_t kHold = 128;        // improvements that are pushed together
@@ -359,7 +358,7 @@ class Relaxer {
 
   template <class How, bool kMarked>
   void relax_rows(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
-    const std::size_t edge_ahead = ahead_, row_ahead = edge_ahead + kRowsAhead;
+    const std::size_t edge_ahead = ahead_, row_ahead = 2 * edge_ahead - 2;
     for (std::size_t i = begin; i < begin + row_ahead && i < end; ++i) fetch_row(from.data[i]);
     for (std::size_t i = begin; i < begin + edge_ahead && i < end; ++i) fetch_edges(from.data[i]);
     const C csr = csr_;  // local copies, which no store can change
