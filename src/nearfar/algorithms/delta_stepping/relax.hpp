@@ -1,10 +1,11 @@
 // The relax step of delta-stepping: the edges of a bucket's entries, with two prefetch stages in
 // front.
 //
-// Prefetch. While an entry is relaxed, the row bounds and the distance of the entry kRowAhead later
-// are fetched, and the edges of the one kEdgeAhead later. On graphs that do not fit the caches this
-// hides most of the latency. The neighbours' distances need no stage: short rows have no branch
-// that waits for one, so the processor runs ahead to those of the next rows by itself.
+// Prefetch. While an entry is relaxed, the edges of the entry `ahead_` later are fetched, and the
+// row bounds and the distance of one nearly twice as far ahead. Shorter rows take less time and
+// need more of them in between. On graphs that do not fit the caches this hides most of the
+// latency. The neighbours' distances need no stage: short rows have no branch that waits for one,
+// so the processor runs ahead to those of the next rows by itself.
 //
 // No branch per edge. A branch on whether an edge improves its target would be mispredicted half of
 // the time, so each candidate is written to a list whose length grows only if it improves; its
@@ -40,8 +41,7 @@
 
 namespace nearfar::delta_stepping {
 
-constexpr std::size_t kRowAhead = 10;
-constexpr std::size_t kEdgeAhead = 6;
+constexpr uint64_t kEdgesAhead = 48;      // edges that are fetched ahead, on average
 constexpr std::size_t kLines = 32;        // cache lines of a row that are fetched ahead
 constexpr std::size_t kShort = 32;        // edges of a row that is relaxed without branches
 constexpr std::size_t kHold = 128;        // improvements that are pushed together
@@ -161,7 +161,12 @@ class Relaxer {
   using Bucket = typename Ring::Bucket;
 
   Relaxer(const C& csr, Weight* distances, Weight limit, double delta)
-      : ring(delta), csr_(csr), distances_(distances), limit_(limit) {}
+      : ring(delta),
+        csr_(csr),
+        distances_(distances),
+        limit_(limit),
+        ahead_(std::clamp<uint64_t>(kEdgesAhead * static_cast<uint64_t>(csr.n) / (n_edges() + 1), 6,
+                                    14)) {}
 
   // Starts another search in the same memory, at the first width: the sparse ends of searches widen
   // buckets, and widths would grow from search to search. `touched`: null, or a list to which every
@@ -353,8 +358,9 @@ class Relaxer {
 
   template <class How, bool kMarked>
   void relax_rows(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
-    for (std::size_t i = begin; i < begin + kRowAhead && i < end; ++i) fetch_row(from.data[i]);
-    for (std::size_t i = begin; i < begin + kEdgeAhead && i < end; ++i) fetch_edges(from.data[i]);
+    const std::size_t edge_ahead = ahead_, row_ahead = 2 * edge_ahead - 2;
+    for (std::size_t i = begin; i < begin + row_ahead && i < end; ++i) fetch_row(from.data[i]);
+    for (std::size_t i = begin; i < begin + edge_ahead && i < end; ++i) fetch_edges(from.data[i]);
     const C csr = csr_;  // local copies, which no store can change
     Weight* const distances = distances_;
     Entry improved[kHold + kShort];
@@ -367,8 +373,8 @@ class Relaxer {
     uint64_t edges = 0, rows = 0, pushes = 0;
     Repeated near, again;
     for (std::size_t i = begin; i < end; ++i) {
-      if (i + kRowAhead < end) fetch_row(from.data[i + kRowAhead]);
-      if (i + kEdgeAhead < end) fetch_edges(from.data[i + kEdgeAhead]);
+      if (i + row_ahead < end) fetch_row(from.data[i + row_ahead]);
+      if (i + edge_ahead < end) fetch_edges(from.data[i + edge_ahead]);
       const Entry entry = from.data[i];
       const Weight d = entry.distance;
       const auto row = static_cast<std::size_t>(csr.indptr[entry.vertex]);
@@ -553,7 +559,6 @@ class Relaxer {
   // warn that those after n are not initialised.
   NEARFAR_INLINE Repeated enqueue(Entry* improved, const Weight* olds, std::size_t n, Weight high,
                                   Bucket& fresh) {
-    const uint64_t number = ring.current();
     Repeated near;
     if (touched_ != nullptr) [[unlikely]]
       note(improved, n);
@@ -565,11 +570,7 @@ class Relaxer {
       }
       if (improved[i].distance > limit_) [[unlikely]]
         continue;
-      const uint64_t to = ring.bucket_of(improved[i].distance);
-      if (to == number)
-        fresh.push(improved[i]);
-      else
-        ring.push(to, improved[i]);
+      ring.push(improved[i], fresh);
     }
     return near;
   }
@@ -581,6 +582,7 @@ class Relaxer {
   const C& csr_;
   Weight* distances_;
   Weight limit_;
+  const std::size_t ahead_;  // rows whose edges are fetched ahead
   uint64_t long_edges_ = 0;  // in long rows, since the greatest distance was last computed
   Buffer<Index>* touched_ = nullptr;
   std::size_t n_sifted_ = 0;

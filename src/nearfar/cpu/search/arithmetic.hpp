@@ -68,6 +68,15 @@ struct PackedKey {
   static NEARFAR_INLINE int32_t vertex(Type key) { return static_cast<int32_t>(key); }
 };
 
+// Returns `yes` if `which`, else `no`, without the branch that compilers may make of it.
+template <class T>
+NEARFAR_INLINE T* select(bool which, T* yes, T* no) {
+  uintptr_t mask = 0 - uintptr_t{which};
+  __asm__("" : "+r"(mask));  // hides the value from the compiler
+  const auto from = reinterpret_cast<uintptr_t>(no);
+  return reinterpret_cast<T*>(from + ((reinterpret_cast<uintptr_t>(yes) - from) & mask));
+}
+
 NEARFAR_INLINE void prefetch(const void* address) {
   __builtin_prefetch(address, 0, 3);
 }

@@ -52,7 +52,8 @@ class BucketRing {
     return number < static_cast<int64_t>(current_) ? current_ : static_cast<uint64_t>(number);
   }
 
-  NEARFAR_INLINE void push(uint64_t number, Entry entry) {
+  NEARFAR_INLINE void push(Entry entry) {
+    const uint64_t number = bucket_of(entry.distance);
     if (number == kEmpty) [[unlikely]] {
       put_far(entry);
       return;
@@ -63,7 +64,24 @@ class BucketRing {
       grow(bucket, slot);
     bucket.data[bucket.size++] = entry;
   }
-  NEARFAR_INLINE void push(Entry entry) { push(bucket_of(entry.distance), entry); }
+
+  // The same, but entries for the current bucket go to `fresh`. A branch on that would often be
+  // mispredicted.
+  NEARFAR_INLINE void push(Entry entry, Bucket& fresh) {
+    const uint64_t number = bucket_of(entry.distance);
+    if (number == kEmpty) [[unlikely]] {
+      put_far(entry);
+      return;
+    }
+    const uint64_t slot = number & (kSlots - 1);
+    Bucket* const bucket = select(number == current_, &fresh, &slots_[slot]);
+    if (bucket->size < bucket->capacity) [[likely]]
+      bucket->data[bucket->size++] = entry;
+    else if (bucket == &fresh)
+      fresh.push(entry);
+    else
+      push(entry);
+  }
 
   // Returns the number of the next nonempty bucket, or kEmpty if the ring is empty. Far entries
   // that are now within the window are moved into the ring first, so no pending entry is nearer.
