@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
+from nearfar import _cpu
 from nearfar.errors import GraphError, quoted
 from nearfar.graph import build, convert, frames, geography, libraries
 from nearfar.graph.snapping import snap
@@ -455,7 +456,9 @@ class Exchange:
 
         graph = cast("Graph", self)
         n = graph.n_vertices
-        parts = convert.lightest(graph.indptr, graph.indices, graph.effective_weights)
+        parts = graph.effective_weights, graph.indices, graph.indptr
+        if _cpu.edge_counts(graph.view)[1]:  # some edges are parallel
+            parts = convert.lightest(graph.indptr, graph.indices, graph.effective_weights)
         return csr_array(parts, shape=(n, n))
 
     def to_networkx(self, weight: str = "weight") -> Any:
