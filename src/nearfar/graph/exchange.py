@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
-from nearfar import _cpu
 from nearfar.errors import GraphError, quoted
 from nearfar.graph import build, convert, frames, geography, libraries
 from nearfar.graph.snapping import snap
@@ -453,6 +452,8 @@ class Exchange:
             them and with sorted columns.
         """
         from scipy.sparse import csr_array
+
+        from nearfar import _cpu
 
         graph = cast("Graph", self)
         n = graph.n_vertices
