@@ -451,6 +451,8 @@ def test_distances_from_many_sources(tmp_path, capsys):
     assert capsys.readouterr().out == "a\tb\tc\t4\t7\nc\t-\t-\tinf\tinf\n"
     assert main([*call, "--reduce", "count"]) == 0
     assert capsys.readouterr().out.splitlines()[-3:] == ["a\t2", "b\t1", "c\t0"]
+    assert main([*call, "--source", "c", "--reduce", "summary"]) == 0
+    assert capsys.readouterr().out == "c\t0\t0.0\tinf\n"
     assert main([*call, "--source", "a", "--reduce", "histogram:0,5,10"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "a\t1\t1"
     assert main([*call, "--out", str(rows)]) == 0

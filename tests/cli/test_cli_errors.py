@@ -384,6 +384,11 @@ def test_arguments_that_make_no_sense(
     assert said in fail(Exit.USAGE, *given)
 
 
+def test_vertices_of_an_answer_are_not_called_targets(graph_file: Path) -> None:
+    said = fail(Exit.BAD_INPUT, "nearest", str(graph_file), "--source", "0", "--vertex", "-1")
+    assert "vertex -1 is outside the graph" in said
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

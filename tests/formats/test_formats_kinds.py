@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -219,3 +221,13 @@ def test_matrix_market_of_many_blocks(tmp_path: Path) -> None:
     with pytest.raises(GraphFormatError, match="is not an integer") as found:
         read(path)
     assert found.value.line == 3 + 200_500 + 201
+
+
+def test_tables_are_read_without_pandas(tmp_path: Path) -> None:
+    """Importing pandas would take longer than reading a small table."""
+    for names in (["source,target,weight", "0,1,2", "1,2,3"], ["source,target", "a,b"]):
+        (tmp_path / "edges.csv").write_text("\n".join(names))
+        program = (
+            "import nearfar, sys\nnearfar.read('edges.csv')\nassert 'pandas' not in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)

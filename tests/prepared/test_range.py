@@ -66,6 +66,16 @@ def test_float64_sums_beyond_the_range_are_an_error(sums: Any, tmp_path: Path) -
         assert prepared.distance(2, 0, sums=sums) == np.inf
 
 
+def test_weights_that_vanish_beside_the_heaviest(tmp_path: Path) -> None:
+    prepared = ready(path_of([1e-155, 1e194], np.float64))
+    for same in same_in_every_state(prepared, tmp_path):
+        assert [ask() for ask in ways(same, 0, 1, "fixed")] == [1e-155] * 8
+    small = ready(path_of([1e190, 1e194], np.float64)).update([0], [1e-155])
+    assert small.distance(0, 1) == 1e-155
+    there_and_back = Graph.from_edges([0, 1, 1], [1, 0, 2], [1e-155, 1e-155, 1e194])
+    assert nearfar.measures.path_counts(there_and_back, 0).values().tolist() == [1, 1, 1]
+
+
 def test_negative_sums_below_32_bits() -> None:
     most = 2**31 - 1
     prepared = ready(path_of([-most, -most, -5], np.int32))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from nearfar import _cpu
 from nearfar.answer.frames import paths_frame, with_unreached
@@ -48,15 +47,9 @@ class FlatPaths:
         return self.vertices[self.offsets[i] : self.offsets[i + 1]]
 
 
-def lightest_edges(graph: Graph, steps: list[int]) -> NDArray[np.int64]:
+def lightest_edges(graph: Graph, vertices: ArrayLike) -> NDArray[np.int64]:
     """Return the first lightest edge between the vertices of each step of a path."""
-    indptr, indices, weights = graph.indptr, graph.indices, graph.effective_weights
-    edges = np.empty(len(steps) - 1, dtype=np.int64)
-    for i, (u, v) in enumerate(itertools.pairwise(steps)):
-        low, high = indptr[u], indptr[u + 1]
-        parallel = low + np.flatnonzero(indices[low:high] == v)
-        edges[i] = parallel[np.argmin(weights[parallel])]
-    return edges
+    return _cpu.path_edges(graph.view, np.asarray(vertices, dtype=np.int64))
 
 
 @dataclass(slots=False, repr=False, eq=False)
@@ -187,7 +180,8 @@ class Paths:
         UnreachableError
             If the target was not reached.
         """
-        return [self.graph.name_of(v) for v in self._steps_to(self._reached(target))]
+        path: list[Any] = self.graph.name_of(self._steps_to(self._reached(target))).tolist()
+        return path
 
     def _reached(self, target: Any) -> int:
         """Return the index of a target, or raise if it is not reached."""
@@ -196,12 +190,11 @@ class Paths:
             raise not_reached(self.source, target, self.limit)
         return end
 
-    def _steps_to(self, end: int) -> list[int]:
+    def _steps_to(self, end: int) -> NDArray[Any]:
         """Return the path to a reached vertex, as indices."""
-        before, steps = self._host_predecessors, [end]
-        while (at := before.item(steps[-1])) >= 0:
-            steps.append(at)
-        return steps[::-1]
+        ends = np.array([end], dtype=np.int64)
+        vertices: NDArray[Any] = _cpu.flat_paths(self._host_predecessors, ends)[1]
+        return vertices
 
     def edges_to(self, target: Any) -> NDArray[np.int64]:
         """Return the edges of the path that :meth:`path_to` returns.
@@ -230,8 +223,7 @@ class Paths:
     def paths_to(self, targets: Iterable[Any]) -> FlatPaths:
         """Return shortest paths to many targets as flat arrays.
 
-        All paths advance together, so the cost is the sum of their lengths with one vectorised step
-        per hop.
+        The cost is the sum of their lengths.
 
         Parameters
         ----------
@@ -249,22 +241,8 @@ class Paths:
 
     def _flat_paths(self, ends: NDArray[np.int64]) -> FlatPaths:
         """Return the paths as vertex indices, in the graph's index dtype."""
-        predecessors = self._host_predecessors
         reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
-        lengths = reached.astype(np.int64)
-        at = np.where(reached, ends, -1)
-        hops = [at]
-        while True:
-            at = np.where(at >= 0, predecessors[np.maximum(at, 0)], -1)
-            if not (at >= 0).any():
-                break
-            lengths += at >= 0
-            hops.append(at)
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        vertices = np.empty(offsets[-1], dtype=predecessors.dtype)
-        for back, row in enumerate(hops):
-            here = np.flatnonzero(row >= 0)
-            vertices[offsets[here + 1] - 1 - back] = row[here]
+        offsets, vertices = _cpu.flat_paths(self._host_predecessors, np.where(reached, ends, -1))
         return FlatPaths(offsets, vertices)
 
     def tree(self) -> Graph:

@@ -114,4 +114,4 @@ def line_of(graph: Graph, vertices: NDArray[np.int64]) -> list[list[float]]:
     place: Any = graph.coordinates
     if edge_lines(graph) is None or len(vertices) < 2:
         return list(place[vertices].tolist())
-    return list(route_points(graph, lightest_edges(graph, vertices.tolist())).tolist())
+    return list(route_points(graph, lightest_edges(graph, vertices)).tolist())

@@ -42,17 +42,18 @@ class TurnPaths(Paths):
     def _edges(self, end: int) -> NDArray[np.int64]:
         return real_edges(self.turns, self.searched.edges_to(self.turns.ends[end]))
 
-    def _steps_to(self, end: int) -> list[int]:
-        return [self._source_index, *self.graph.indices[self._edges(end)].tolist()]
+    def _steps_to(self, end: int) -> NDArray[Any]:
+        return np.append(self._source_index, self.graph.indices[self._edges(end)])
 
     def _flat_paths(self, ends: NDArray[np.int64]) -> FlatPaths:
         reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
+        none = np.empty(0, dtype=np.int64)
         paths = [
-            self._steps_to(int(end)) if is_reached else []
+            self._steps_to(int(end)) if is_reached else none
             for end, is_reached in zip(ends, reached, strict=True)
         ]
-        offsets = np.concatenate(([0], np.cumsum([len(path) for path in paths], dtype=np.int64)))
-        return FlatPaths(offsets, np.array([v for path in paths for v in path], dtype=np.int64))
+        offsets = np.cumsum([0, *map(len, paths)], dtype=np.int64)
+        return FlatPaths(offsets, np.concatenate([none, *paths]))
 
 
 def turn_paths(turns: TurnGraph, searched: Paths, source: int) -> TurnPaths:

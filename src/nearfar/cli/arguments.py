@@ -304,7 +304,7 @@ def _is_name(graph: Graph, text: str) -> bool:
 
 
 def vertex_list(
-    args: argparse.Namespace, graph: Graph, given: list[str] | None, what: str = "target"
+    args: argparse.Namespace, graph: Graph, given: list[str] | None, what: str = "vertex"
 ) -> list[Any] | None:
     """Read several vertices, or None."""
     return None if given is None else [read_vertex(args, graph, text, what) for text in given]

@@ -262,21 +262,11 @@ def _refuse_orders(matrix: Any) -> None:
 def lightest(
     indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return ``weights, indices, indptr`` of rows with only the lightest of parallel edges.
-
-    The arrays are returned unchanged if no edges are parallel. O(m) if rows are sorted, else
-    O(m log m).
-    """
-    rising = indices[1:] > indices[:-1]
-    rising[indptr[(indptr > 0) & (indptr < len(indices))] - 1] = True  # from row to row
-    if rising.all():
-        return weights, indices, indptr
+    """Return ``weights, indices, indptr`` of sorted rows with the lightest of parallel edges."""
     rows = np.repeat(np.arange(len(indptr) - 1, dtype=indptr.dtype), np.diff(indptr))
     order = np.lexsort((weights, indices, rows))
     rows, columns = rows[order], indices[order]
     first = np.ones(len(rows), dtype=bool)
     first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-    if first.all():
-        return weights, indices, indptr
     starts = row_starts(np.bincount(rows[first], minlength=len(indptr) - 1))
     return weights[order[first]], columns[first], starts.astype(indptr.dtype)

@@ -21,6 +21,7 @@ def weight_dtype_of(given: Any) -> np.dtype[Any] | None:
     return dtype if dtype in WEIGHT_DTYPES else None
 
 
+@functools.cache
 def unreached_value(dtype: np.dtype[Any]) -> Any:
     """Return the distance of an unreached vertex: inf, or the maximum of an integer dtype."""
     return dtype.type(np.inf) if dtype.kind == "f" else dtype.type(np.iinfo(dtype).max)

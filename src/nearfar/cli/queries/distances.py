@@ -161,7 +161,7 @@ def _pairs(args: argparse.Namespace, graph: Graph) -> list[tuple[Any, Any]]:
 def plain_values(found: Any, graph: Graph) -> list[Any]:
     """Return the answer as lists: inf for unreached, names for vertices, None for no vertex."""
     if isinstance(found, tuple) and len(found) == 3:  # the summary
-        return [column.tolist() for column in found]
+        return [plain_values(column, graph)[0] for column in found]
     if isinstance(found, tuple):  # the nearest: vertices and their distances
         vertices, nearest = found
         names = vertices.tolist()

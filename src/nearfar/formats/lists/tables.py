@@ -87,7 +87,7 @@ def read(
             texts = rows.text(*chosen[:2])
         ends = [_ends(rows, name, names, texts) for name in chosen[:2]]
         weights = _numbers(rows, chosen[2]) if len(chosen) == 3 else None
-    if all(end.dtype == np.int64 for end in ends):
+    if all(isinstance(end, np.ndarray) for end in ends):
         from nearfar.formats.lists.edges import settle_ids
 
         first = _noted(rows, _FIRST) if base is None else None
@@ -210,8 +210,8 @@ def _weight_column(source: Source, table: Any, weight: str, used: list[str]) -> 
     return []
 
 
-def _ends(rows: Rows, name: str, names: bool | None, texts: Any | None) -> NDArray[Any]:
-    """Return vertices of a column as int64 or as text; ``texts`` has the ends of a text file."""
+def _ends(rows: Rows, name: str, names: bool | None, texts: Any | None) -> Any:
+    """Return a column as int64 or as an Arrow array of text; ``texts`` has a text file's ends."""
     import pyarrow
 
     column = rows.table[name]
@@ -224,7 +224,7 @@ def _ends(rows: Rows, name: str, names: bool | None, texts: Any | None) -> NDArr
     elif pyarrow.types.is_integer(kind) or len(column) == 0:  # text of no rows has no type
         if texts is not None:
             _refuse_zeros(rows, texts[name], name)
-        return np.ascontiguousarray(column.cast(pyarrow.int64()).to_numpy())
+        return _values(column.cast(pyarrow.int64()))
     elif not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
         value = column[0].as_py()
         if is_text(rows.source) and isinstance(value, bytes):
@@ -239,8 +239,12 @@ def _ends(rows: Rows, name: str, names: bool | None, texts: Any | None) -> NDArr
         raise rows.source.fail(
             f"column {quoted(name)} holds text, such as {quoted(column[0].as_py())}"
         )
-    result: NDArray[Any] = np.asarray(column.combine_chunks())
-    return result
+    return column.cast(pyarrow.large_string()).combine_chunks()
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """Return the numbers of a column without gaps; ``to_numpy`` would import pandas."""
+    return np.from_dlpack(column.combine_chunks())
 
 
 def _refuse_zeros(rows: Rows, column: Any, name: str) -> None:
@@ -270,7 +274,7 @@ def _numbers(rows: Rows, name: str) -> NDArray[Any]:
                     f"weight {quoted(value)} in column {quoted(name)} is not a number", row
                 )
         raise rows.source.fail(f"weight column {quoted(name)} holds {column.type}, not numbers")
-    values: NDArray[Any] = column.to_numpy()
+    values = _values(column)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
         number, line = rows.place(row)
@@ -311,13 +315,14 @@ def _is_number(value: Any) -> bool:
     return "_" not in str(value)
 
 
-def _factorised(ends: list[NDArray[Any]]) -> tuple[tuple[NDArray[Any], NDArray[Any]], NDArray[Any]]:
+def _factorised(ends: list[Any]) -> tuple[tuple[NDArray[Any], NDArray[Any]], NDArray[Any]]:
     """Return indices for text, in order of appearance by column, and the text by index."""
     import pyarrow
 
-    both = pyarrow.concat_arrays([pyarrow.array(list(map(str, end.tolist()))) for end in ends])
-    encoded = both.dictionary_encode()
-    codes = encoded.indices.to_numpy().astype(np.int64)
+    text = pyarrow.large_string()
+    texts = [pyarrow.array(e).cast(text) if isinstance(e, np.ndarray) else e for e in ends]
+    encoded = pyarrow.concat_arrays(texts).dictionary_encode()
+    codes = np.from_dlpack(encoded.indices).astype(np.int64)
     names = array_of_names(encoded.dictionary.to_pylist())
     k = len(ends[0])
     return (codes[:k], codes[k:]), names

@@ -132,7 +132,6 @@ def fixed_point(graph: Graph, preparation: Preparation | None = None) -> FixedPo
         return FixedPoint(zeros, 0, True, 0.0)
     top = math.frexp(heaviest)[1]
     scaled = np.abs(_divided(weights, top))  # below 1
-    scaled[weights != 0] = np.maximum(scaled[weights != 0], np.finfo(np.float64).tiny)
     signed = graph.n_negative > 0
     bound = min(math.ldexp(heaviest, -top) * (graph.n_vertices - 1), 1.001 * float(scaled.sum()))
     lowest = _lowest_bit(weights)
@@ -193,7 +192,11 @@ def _divided(weights: NDArray[np.float64], exponent: int) -> NDArray[np.float64]
     """Divide weights by a power of two in two steps, since its reciprocal may not be a float."""
     half = -exponent // 2
     with np.errstate(over="ignore"):  # edges beyond every bound overflow
-        return (weights * math.ldexp(1.0, half)) * math.ldexp(1.0, -exponent - half)
+        found = (weights * math.ldexp(1.0, half)) * math.ldexp(1.0, -exponent - half)
+    if np.count_nonzero(found) < np.count_nonzero(weights):  # too small for a float, and not 0
+        lost = (found == 0) & (weights != 0)
+        found[lost] = np.copysign(np.finfo(np.float64).tiny, weights[lost])
+    return found
 
 
 def _has_bits(steps: NDArray[np.float64]) -> bool:

@@ -45,11 +45,11 @@ class Reduction:
     kind : {"count", "sum", "mean", "max", "summary", "harmonic", "nearest", "histogram"}
         ``count``: number of vertices, int64. ``sum`` and ``mean``: of the distances, float64, with
         the same bits on every device; the mean of no distances is NaN. ``max``: greatest distance,
-        -1 if there is none. ``summary``: count, sum and max, as three arrays. ``harmonic``: sum of
-        ``1 / distance`` over distances above 0, float64. ``nearest``: the ``k`` nearest vertices as
-        ``(vertices, distances)`` of shape ``(rows, k)``, ties in order of the index, padded with -1
-        (None among names) and unreached. ``histogram``: number of vertices per half-open bin, shape
-        ``(rows, len(edges) - 1)``.
+        unreached if there is none. ``summary``: count, sum and max, as three arrays. ``harmonic``:
+        sum of ``1 / distance`` over distances above 0, float64. ``nearest``: the ``k`` nearest
+        vertices as ``(vertices, distances)`` of shape ``(rows, k)``, ties in order of the index,
+        padded with -1 (None among names) and unreached. ``histogram``: number of vertices per
+        half-open bin, shape ``(rows, len(edges) - 1)``.
     k : int
         Number of vertices for ``nearest``.
     edges : tuple of float
