@@ -34,6 +34,7 @@ _INT32_MAX = 2**31 - 1
 
 #: Bytes below which a graph is assumed to fit without a check.
 _MANY = 1 << 28
+_AT_ONCE = 1 << 18  # weights converted at a time
 
 
 def index_dtype(n: int, m: int) -> np.dtype[Any]:
@@ -78,12 +79,14 @@ class HostArrays:
     def astype(self, dtype: np.dtype[Any]) -> HostArrays:
         """Return the arrays with weights in another dtype, refusing inexact conversions."""
         given = self._effective_weights()
-        with np.errstate(over="ignore", invalid="ignore"):
-            weights = given.astype(dtype)
-            back = weights.astype(given.dtype)
+        weights = np.empty(len(given), dtype)
         cut = dtype.kind == "i" or given.dtype.kind == "i"  # floats may be rounded
-        if cut and not np.array_equal(back, given):
-            refuse_dtype(dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for first in range(0, len(given), _AT_ONCE):
+                part = slice(first, first + _AT_ONCE)
+                weights[part] = given[part]
+                if cut and not np.array_equal(weights[part].astype(given.dtype), given[part]):
+                    refuse_dtype(dtype)
         return HostArrays(self.indptr, self.indices, *checked_weights(frozen(weights), len(given)))
 
     def without_weights(self) -> HostArrays:

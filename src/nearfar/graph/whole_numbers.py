@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nearfar.errors import GraphError, OutOfMemoryError
+from nearfar.errors import GraphError
 from nearfar.graph.graph import AS_TYPE, Graph
 from nearfar.graph.saturation import FARTHEST
 from nearfar.graph.slots import Slot
@@ -49,5 +49,5 @@ def _converted(graph: Graph) -> Graph | None:
         return None
     try:
         return graph.astype(INT32)
-    except (GraphError, OutOfMemoryError):
+    except (GraphError, MemoryError):
         return None
