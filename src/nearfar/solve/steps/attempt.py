@@ -135,9 +135,16 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
         before = clear_unreached(before, found)
     if before is None and plan.given is not None and request.predecessors and not lost:
         before = tight(found)  # the graph in int32 is shorter, and where the variant left it
-    solved = Solved(plan, found, before, stats, answer.partials, lost, bool(saturated))
-    solved.converted = answer.converted
-    return solved
+    return Solved(
+        plan,
+        found,
+        before,
+        stats,
+        answer.partials,
+        lost,
+        bool(saturated),
+        converted=answer.converted,
+    )
 
 
 # ---- run ----------------------------------------------------------------------------------------
@@ -204,11 +211,8 @@ def _part_of(out: Any, plan: Plan) -> Any:
         return out
     if plan.given is None or out.dtype != plan.dtype or is_device_array(out):
         return None
-    return (
-        out.reshape(-1)
-        .view(dtype)[out.size * (out.itemsize // dtype.itemsize - 1) :]
-        .reshape(out.shape)
-    )
+    last = out.size * (out.itemsize // dtype.itemsize - 1)
+    return out.reshape(-1).view(dtype)[last:].reshape(out.shape)
 
 
 def _source_by_source(plan: Plan, rows: Any, out: Any) -> tuple[Answer, list[int]]:
