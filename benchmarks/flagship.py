@@ -57,8 +57,8 @@ def as_solved(graph: Graph, source: int) -> tuple[Graph, Workspace]:
 
     Whole numbers are solved in int32 if the distances fit, which a search on the CPU decides.
     """
-    nearfar.sssp(graph, source, device="cpu")
-    solved, _ = in_whole_numbers(graph, Request())
+    nearfar.distances(graph, [source], device="cpu")
+    solved, _ = in_whole_numbers(graph, Request(device="cuda"))
     return solved, Workspace(answer_dtype=None if solved is graph else graph.weight_dtype)
 
 

@@ -185,3 +185,19 @@ def test_a_country(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         row["right"] for part in ("queries", "scenarios", "tables") for row in parts[part]["rows"]
     )
     assert {"multilevel"} <= {row["order"] for row in parts["orders"]["rows"]}
+
+
+def test_whole_numbers_as_given_and_in_int32(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = load_program("benchmarks", "whole_numbers")
+    tiny = nearfar.generate("grid", rows=70, columns=70, seed=1)
+    monkeypatch.setattr(script, "GRAPHS", {"grid": lambda: tiny})
+    monkeypatch.setattr(script, "MANY", 3)
+    file = tmp_path / "whole_numbers.json"
+    monkeypatch.setattr(sys, "argv", ["whole_numbers.py", "--rounds", "1", "-o", str(file)])
+    assert script.main() == 0
+    (row,) = json.loads(file.read_text())["results"]
+    assert row["same_answer"]
+    assert set(row["dtypes"]) == {"int32", "int64", "float32", "float64"}
+    assert row["dtypes"]["float64"]["many_ms"].keys() == {"auto", "as given"}

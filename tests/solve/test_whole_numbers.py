@@ -45,12 +45,13 @@ def test_one_source(dtype: str, greatest: int) -> None:
                 np.testing.assert_array_equal(paths.predecessors, want.predecessors)
             if not end:
                 nearfar.verify(graph, paths)
-        solved = in_int32(graph) is not None
-        assert solved == (REASON in paths.reason)
-        if greatest == 1000:
-            assert solved
-        if greatest == 2**33 or (dtype == "float32" and greatest == 2**29):
+        solved = REASON in paths.reason
+        if dtype == "float32":  # as fast as int32 on a core
             assert not solved
+            continue
+        assert solved == (in_int32(graph) is not None)
+        assert solved or greatest > 1000
+        assert not solved or greatest < 2**33
 
 
 @pytest.mark.parametrize("greatest", GREATEST)

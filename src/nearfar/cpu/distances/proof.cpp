@@ -14,6 +14,7 @@
 #include <nanobind/stl/variant.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 #include <tuple>
@@ -245,32 +246,47 @@ void mask_above(Array distances, Limit limit, int threads) {
   });
 }
 
+template <class T>
+using Four __attribute__((vector_size(4 * sizeof(T)))) = T;
+
+// Converts four distances; `from` and `to` are memory of both types. The compiler would not do so.
+template <class From, class To>
+NEARFAR_INLINE void widen_four(const From* from, To* to) {
+  using Mask = std::conditional_t<sizeof(To) == 4, int32_t, int64_t>;
+  Four<From> given;
+  std::memcpy(&given, from, sizeof given);
+  const auto gone = __builtin_convertvector(given == unreached<From>(), Four<Mask>);
+  const auto value = (Four<Mask>)__builtin_convertvector(given, Four<To>);
+  const Four<Mask> found = (value & ~gone) | (std::bit_cast<Mask>(unreached<To>()) & gone);
+  std::memcpy(to, &found, sizeof found);
+}
+
 // Converts distances. If `from` is the second half of the memory of `to`, half of the rest is
 // converted at a time, which writes nothing that is still to be read, and the last few one by one.
 template <class From, class To>
 void widen(const From* from, To* to, int64_t count, int threads) {
   constexpr int64_t kShare = int64_t{1} << 15, kFew = 64;
-  const auto convert = [=](int64_t v) __attribute__((always_inline)) {
-    From given;  // the memory has both types
-    std::memcpy(&given, from + v, sizeof given);
-    const To value = given == unreached<From>() ? unreached<To>() : static_cast<To>(given);
-    std::memcpy(to + v, &value, sizeof value);
-  };
   const bool inside = sizeof(From) < sizeof(To) &&
                       static_cast<const void*>(from) < static_cast<const void*>(to + count) &&
                       static_cast<const void*>(to) < static_cast<const void*>(from + count);
   int64_t begin = 0;
-  while (begin < count && !(inside && count - begin <= kFew)) {
-    const int64_t end = inside ? begin + (count - begin) / 2 : count;
-    spread_blocks(end - begin, kShare, threads, [&](const auto& each_block, Interrupt& interrupt) {
+  while (count - begin >= 4 && !(inside && count - begin <= kFew)) {
+    const int64_t fours = (inside ? (count - begin) / 2 : count - begin) / 4;
+    spread_blocks(fours, kShare / 4, threads, [&](const auto& each_block, Interrupt& interrupt) {
       each_block([&](int64_t first, int64_t last) {
         interrupt.poll(kShare);
-        for (int64_t v = begin + first; v < begin + last; ++v) convert(v);
+        for (int64_t v = begin + 4 * first; v < begin + 4 * last; v += 4)
+          widen_four(from + v, to + v);
       });
     });
-    begin = end;
+    begin += 4 * fours;
   }
-  for (; begin < count; ++begin) convert(begin);
+  for (; begin < count; ++begin) {
+    From given;
+    std::memcpy(&given, from + begin, sizeof given);
+    const To value = given == unreached<From>() ? unreached<To>() : static_cast<To>(given);
+    std::memcpy(to + begin, &value, sizeof value);
+  }
 }
 
 // Converts 32-bit distances; `out` may be memory of which `distances` is the second half.

@@ -166,8 +166,12 @@ def first_plan(
 
 
 def in_whole_numbers(graph: Graph, request: Request) -> tuple[Graph, Request]:
-    """Return graph and request in int32 if later requests benefit too, else as they are."""
+    """Return graph and request in int32 if that is faster from now on, else as they are."""
     if graph.weight_dtype == INT32 or request.once or is_prepared(graph):
+        return graph, request
+    # Cores search float32 as fast. On a GPU integers have longer shortcuts.
+    here = request.device != "cuda" and not graph.on_device
+    if here and request.problem == "sssp" and graph.weight_dtype.itemsize == 4:
         return graph, request
     short = in_int32(graph)
     if short is None:
