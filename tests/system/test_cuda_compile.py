@@ -294,6 +294,7 @@ def cases(kind: str) -> Iterator[Case]:
         listed.append(("cuda/distances/tight_edges.cuh", {**types(kind), **form}))
     whole_numbers = {"WHOLE": int("float" not in kind)}
     listed.append(("cuda/distances/row_figures.cuh", {**types(kind), **whole_numbers}))
+    listed.append(("cuda/distances/widen.cuh", {**types(kind), "FROM_T": "int"}))
     search = "algorithms/breadth_first/breadth_first.cuh"
     plain = {**types(kind), "WEIGHT_T": "int", "WEIGHTED": 0}
     wide = plain["INDEX_T"] == "long long"
