@@ -34,7 +34,7 @@ from graphs_on_disk import load, proven, source_of
 from nearfar.graph.graph import Graph
 from nearfar.lab.bench.environment import environment
 from nearfar.registry import Request, Workspace, find
-from nearfar.solve.steps.plan import in_whole_numbers
+from nearfar.solve.steps.plan import in_int32_if_faster
 from nearfar.system.devices import compiler, runtime
 from result_file import Rows, add_output
 
@@ -55,10 +55,10 @@ SWEEP: dict[str, list[Any]] = {
 def as_solved(graph: Graph, source: int) -> tuple[Graph, Workspace]:
     """Return the graph that ``sssp`` solves, and a workspace that asks for the answer's dtype.
 
-    Whole numbers are solved in int32 if the distances fit, which a search on the CPU decides.
+    Integer weights are solved in int32 if the distances fit, which a search on the CPU decides.
     """
-    nearfar.distances(graph, [source], device="cpu")
-    solved, _ = in_whole_numbers(graph, Request(device="cuda"))
+    nearfar.distances(graph, list({source, *range(8)}), device="cpu")
+    solved = in_int32_if_faster(graph, Request(device="cuda"))
     return solved, Workspace(answer_dtype=None if solved is graph else graph.weight_dtype)
 
 

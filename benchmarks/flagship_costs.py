@@ -1,9 +1,9 @@
 """Measure the cost of dtypes and of predecessors with `near_far@cuda`.
 
 ``python benchmarks/flagship_costs.py -o benchmarks/results/flagship_costs.json``. Medians of 10
-device times by CUDA events, dtypes interleaved, after the engine has chosen a form for each. Whole
-numbers are solved in int32 as by ``sssp``, and converting the answer is included; floats with
-fractions (weights times 1.2345) are solved as they are. Predecessors are computed on the device
+device times by CUDA events, dtypes interleaved, after the engine has chosen a form for each.
+Integer weights are solved in int32 as by ``sssp``, and converting the answer is included; floats
+with fractions (weights times 1.2345) are solved as given. Predecessors are computed on the device
 from distances on the device. Then whole calls of ``sssp`` with and without predecessors alternate,
 in wall time with the answer left on the device. Every answer is compared with the CPU engine's,
 predecessors entry by entry. ``above_kernel_ms`` is the time of a call beyond its device time. The

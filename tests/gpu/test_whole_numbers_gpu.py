@@ -1,4 +1,4 @@
-"""Whole numbers in other dtypes, solved in int32 on the device: every size and bound."""
+"""Integer weights in other dtypes, solved in int32 on the device: every size and bound."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import nearfar
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.graph.whole_numbers import in_int32
+from nearfar.graph.integer_weights import in_int32
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
 
@@ -26,7 +26,7 @@ def test_same_answers_as_with_the_weights_as_given(dtype: str, scale: int) -> No
         there = Graph.from_csr(
             *map(runtime.upload, (graph.indptr, graph.indices, weights)), directed=made.directed
         )
-        sources = [int(np.argmax(graph.degrees)), 7, 500]
+        sources = [int(np.argmax(graph.degrees)), 7, 500, 501]
         want = nearfar.distances(graph, sources, method="worker_per_source", device="cpu")
         for _ in range(3):
             rows = nearfar.distances(there, sources)

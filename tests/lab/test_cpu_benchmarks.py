@@ -187,15 +187,15 @@ def test_a_country(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"multilevel"} <= {row["order"] for row in parts["orders"]["rows"]}
 
 
-def test_whole_numbers_as_given_and_in_int32(
+def test_integer_weights_as_given_and_in_int32(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = load_program("benchmarks", "whole_numbers")
+    script = load_program("benchmarks", "integer_weights")
     tiny = nearfar.generate("grid", rows=70, columns=70, seed=1)
     monkeypatch.setattr(script, "GRAPHS", {"grid": lambda: tiny})
     monkeypatch.setattr(script, "MANY", 3)
-    file = tmp_path / "whole_numbers.json"
-    monkeypatch.setattr(sys, "argv", ["whole_numbers.py", "--rounds", "1", "-o", str(file)])
+    file = tmp_path / "integer_weights.json"
+    monkeypatch.setattr(sys, "argv", ["integer_weights.py", "--rounds", "1", "-o", str(file)])
     assert script.main() == 0
     (row,) = json.loads(file.read_text())["results"]
     assert row["same_answer"]

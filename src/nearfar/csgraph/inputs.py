@@ -155,26 +155,6 @@ def _from_rows(indptr: Any, indices: Any, data: Any, unweighted: bool = False) -
         return Graph.from_csr(before[indptr], indices[edge], weights[edge], copy=False)
 
 
-def integers_in_32_bits(graph: Graph) -> Graph:
-    """Return the graph in int32 if its float64 weights are integers, to speed up many searches.
-
-    Every sum is below 2**53, so the distances are the same numbers, and a search over integers
-    moves a half or a quarter of the memory. O(m), but faster if a weight is not an integer.
-    """
-    if graph.weight_dtype != np.float64 or graph.n_negative:
-        return graph
-    top = float(graph.max_weight)
-    if top >= np.iinfo(np.int32).max or top * graph.n_vertices >= 2**53:
-        return graph
-    some = graph.weight_sample(max(1, graph.n_edges // 512))
-    if not (some == np.trunc(some)).all():
-        return graph
-    try:
-        return graph.astype(np.int32)
-    except GraphError:
-        return graph
-
-
 def _both_ways(graph: Graph) -> Graph:
     """Return the graph with every edge in both directions, or the graph itself if it has them."""
     back = graph.transpose()

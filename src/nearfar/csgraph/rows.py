@@ -11,20 +11,17 @@ from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
 from nearfar import _cpu, errors
 from nearfar.cpu.potentials import refuse_negative_cycle
-from nearfar.csgraph.inputs import Rows, integers_in_32_bits
+from nearfar.csgraph.inputs import Rows
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import distances
-from nearfar.solve.matrix.fresh import is_fresh, pays
+from nearfar.solve.matrix.fresh import is_fresh
 from nearfar.solve.nearest import nearest_indices
 from nearfar.solve.one import solve_one
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype, module_of
 
 NO_VERTEX = -9999
-
-#: Number of sources from which converting integral weights to integers saves time.
-MANY = 4
 
 #: Vertices and edges of all searches up to which one call of C++ is faster than a chosen method,
 #: the same within a limit, and of one search of a whole matrix, which needs no preparation.
@@ -152,11 +149,9 @@ def _run(
         return np.empty((k, n)), np.empty((k, n), dtype=np.int32) if predecessors else None
     device = engine.on(graph)
     if k > 1:
-        # Within a limit the rows take longer to convert than the searches.
-        many = k >= MANY and limit is None and not pays(graph, k, predecessors)
         try:
             found = distances(
-                integers_in_32_bits(graph) if many else graph,
+                graph,
                 sources,
                 limit=limit,
                 predecessors=predecessors,

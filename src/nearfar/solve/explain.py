@@ -9,11 +9,11 @@ import numpy as np
 
 from nearfar.choose.ranking import Explanation
 from nearfar.choose.ranking import explain as ranked
+from nearfar.graph.integer_weights import MANY_EDGES
 from nearfar.graph.like import GraphLike
-from nearfar.graph.whole_numbers import MANY_EDGES
 from nearfar.options import Device
 from nearfar.registry import Problem
-from nearfar.solve.steps.plan import in_whole_numbers
+from nearfar.solve.steps.plan import in_int32_if_faster
 from nearfar.solve.steps.request import as_graph, check_targets, make_request
 
 
@@ -78,5 +78,5 @@ def explain(
         reduced=reduce is not None,
     )
     if graph.n_edges >= MANY_EDGES and reduce is None:
-        graph, request = in_whole_numbers(graph, request)
+        graph = in_int32_if_faster(graph, request)
     return ranked(graph, request)

@@ -23,8 +23,8 @@ from nearfar.cpu.potentials import refuse_reached_cycle
 from nearfar.errors import DistanceOverflowError, NegativeCycleError, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.integer_weights import AGREES_UP_TO
 from nearfar.graph.saturation import FARTHEST, may_saturate, narrowed, widened
-from nearfar.graph.whole_numbers import AGREES_UP_TO
 from nearfar.registry import Answer, Declined, Request, Workspace
 from nearfar.solve.arrays import clear_unreached, entries, mask_beyond, reach
 from nearfar.solve.matrix.fresh import UNCHECKED
@@ -130,7 +130,6 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
         stats["proof_limit"] = bound
     if bound is not None and (last is not None or not answer.masked):
         found = mask_beyond(graph, found, bound, request.threads)
-        answer.converted = None
     if before is not None and not signed:
         before = clear_unreached(before, found)
     if before is None and plan.given is not None and request.predecessors and not lost:
@@ -280,11 +279,10 @@ def _lost(
         return list(range(len(rows))) if saturated is True else saturated
     if found.dtype != plan.graph.weight_dtype:
         return []  # the variant computes in 64 bits
+    if last is not None:
+        return []  # the search stopped early: unsettled vertices are no evidence of saturation
     request, graph = plan.request, plan.graph
     top = FARTHEST[graph.weight_dtype] if plan.given is None else AGREES_UP_TO[plan.dtype]
-    if last is not None:
-        # The search stopped early: unsettled vertices are no evidence of saturation.
-        return [] if last <= top else [0]
     if beyond is not None and not plan.signed:
         beyond += _AT_ONCE * float(graph.max_weight)
         if beyond <= float(top):

@@ -5,7 +5,6 @@ An attempt that cannot answer returns the plan to try next, with the reason.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +14,8 @@ from numpy.typing import NDArray
 from nearfar.choose import measured, ranking
 from nearfar.errors import NegativeWeightError, VariantUnavailable
 from nearfar.graph.graph import Graph, negative_weight
-from nearfar.graph.saturation import FARTHEST, widest
-from nearfar.graph.whole_numbers import INT32, MANY_EDGES, in_int32, keep_dtype
+from nearfar.graph.integer_weights import INT32, MANY_EDGES, in_int32, keep_dtype
+from nearfar.graph.saturation import widest
 from nearfar.options import build_options
 from nearfar.prepared import is_prepared
 from nearfar.registry import (
@@ -31,6 +30,8 @@ from nearfar.registry import (
     variants,
 )
 from nearfar.solve.matrix.fresh import UNCHECKED, MatrixGraph, takes
+
+_SEVERAL = 4  # sources from which converting the weights for them saves time
 
 
 class Plan(NamedTuple):
@@ -48,8 +49,7 @@ class Plan(NamedTuple):
     variant: Variant
     reason: str  # reason for the choice of the variant
     settings: Any  # options object of the variant
-    # graph and request as given, if `graph` has their whole numbers in int32
-    given: tuple[Graph, Request] | None = None
+    given: Graph | None = None  # the graph as given, if `graph` has its weights in int32
     keep: bool = False  # whether rows stay on the device
     reduction: RowReduction | None = None  # quantity kept of each row
 
@@ -85,10 +85,10 @@ class Plan(NamedTuple):
     def as_given(self) -> Plan:
         """Return a plan that computes with the weights as given, from now on."""
         assert self.given is not None
-        graph, request = self.given
+        graph = self.given
         keep_dtype(graph)
-        plan = self._replace(graph=graph, request=request, given=None)
-        return plan.using(*_choice(graph, request, self.method, self.allow_unsafe))
+        plan = self._replace(graph=graph, given=None)
+        return plan.using(*_choice(graph, self.request, self.method, self.allow_unsafe))
 
     def searched(self, why: str, **request: Any) -> Plan:
         """Return a plan that searches source by source, with ``why`` as the reason."""
@@ -130,22 +130,22 @@ def first_plan(
     *,
     allow_unsafe: bool = False,
     devices: Sequence[int] | None = None,
-    whole_numbers: bool = True,
+    narrow: bool = True,
 ) -> Plan:
-    """Return the initial plan of a request; ``whole_numbers``: it may be solved in int32."""
+    """Return the initial plan of a request; ``narrow``: it may be solved in int32."""
     dtype, given = graph.weight_dtype, None
     plain = method == "auto" and not options
     bare = plain and isinstance(graph, MatrixGraph) and takes(graph, request)
-    if plain and whole_numbers and not bare and graph.n_edges >= MANY_EDGES:
-        before = graph, request
-        graph, request = in_whole_numbers(graph, request)
-        given = None if graph is before[0] else before
+    if plain and narrow and not bare and graph.n_edges >= MANY_EDGES:
+        before = graph
+        graph = in_int32_if_faster(graph, request)
+        given = None if graph is before else before
     if bare:
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
     else:
         variant, reason = _choice(graph, request, method, allow_unsafe)
     if given is not None:
-        reason += "; whole numbers, solved in int32"
+        reason += "; integer weights, solved in int32"
     settings = build_options(variant.options, options, variant.id, having)
     single = request.problem == "sssp"
     return Plan(
@@ -165,21 +165,20 @@ def first_plan(
     )
 
 
-def in_whole_numbers(graph: Graph, request: Request) -> tuple[Graph, Request]:
-    """Return graph and request in int32 if that is faster from now on, else as they are."""
-    if graph.weight_dtype == INT32 or request.once or is_prepared(graph):
-        return graph, request
+def in_int32_if_faster(graph: Graph, request: Request) -> Graph:
+    """Return the graph in int32 if that is faster from now on, else the graph itself."""
+    single = request.problem == "sssp"
+    # Searches that end early would take less time than the conversion of their rows.
+    early = request.limit is not None or (single and request.targets is not None)
+    if early or request.once or graph.weight_dtype == INT32 or is_prepared(graph):
+        return graph
+    if not single and request.n_sources < _SEVERAL:
+        return graph
     # Cores search float32 as fast. On a GPU integers have longer shortcuts.
     here = request.device != "cuda" and not graph.on_device
-    if here and request.problem == "sssp" and graph.weight_dtype.itemsize == 4:
-        return graph, request
-    short = in_int32(graph)
-    if short is None:
-        return graph, request
-    limit = None if request.limit is None else math.floor(request.limit)
-    if limit is not None and limit > FARTHEST[INT32]:
-        limit = None
-    return short, request._replace(limit=limit)
+    if here and single and graph.weight_dtype.itemsize == 4:
+        return graph
+    return in_int32(graph) or graph
 
 
 def _choice(graph: Graph, request: Request, method: str, allow_unsafe: bool) -> tuple[Variant, str]:

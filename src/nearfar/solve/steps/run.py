@@ -33,7 +33,7 @@ class Run:
         self, plan: Plan, rows: NDArray[np.int64], places: NDArray[np.int64] | None = None
     ) -> None:
         self.plan, self.rows, self.columns = plan, rows, plan.columns
-        self.graph = plan.graph if plan.given is None else plan.given[0]
+        self.graph = plan.graph if plan.given is None else plan.given
         self.devices = plan.devices  # devices that share the rows; None means the current one
         self.places = places  # position of the source of each row, if sources are repeated
         self.block = max(len(rows), 1)  # rows solved at a time

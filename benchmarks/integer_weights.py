@@ -1,9 +1,9 @@
-"""Measure what solving whole numbers in int32 gains on the CPU, by dtype of the weights.
+"""Measure the gain of solving integer weights in int32 on the CPU, by dtype of the weights.
 
-``python benchmarks/whole_numbers.py -o benchmarks/results/whole_numbers.json``. One source and 64
-sources on one thread, in processor time, least of rounds in turns. ``auto`` solves whole numbers of
-all dtypes in int32; the same variant, requested by name, solves them as they are. Both answers are
-compared. ``first_ms`` is the first search of a graph, which converts and packs.
+``python benchmarks/integer_weights.py -o benchmarks/results/integer_weights.json``. One source and
+64 sources on one thread, in processor time, least of rounds in turns. ``auto`` solves integer
+weights of other dtypes in int32; the same variant, requested by name, solves them as given. Both
+answers are compared. ``first_ms`` is the first search of a graph, which converts and packs.
 """
 
 from __future__ import annotations

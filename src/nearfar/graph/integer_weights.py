@@ -1,6 +1,6 @@
-"""Graphs whose weights are whole numbers in another dtype than int32.
+"""Graphs whose weights are integers, stored in another dtype than int32.
 
-Sums of whole numbers have no rounding up to a bound that depends on the dtype, so a search in int32
+Sums of integers are exact in every dtype up to a bound that depends on it, so a search in int32
 finds the same distances as one in int64, float32 or float64, with less memory to read. A path whose
 sum is beyond the bound is at least as long in floats, which round monotonically. So the distances
 agree unless one of them is beyond it, which shows afterwards.
@@ -24,17 +24,17 @@ AGREES_UP_TO = {
 }
 #: Number of edges from which searches in int32 save more than the conversions take.
 MANY_EDGES = 1 << 12
-_IN_INT32: Slot[Graph | None] = Slot("whole numbers in int32")
-_SAMPLE = 1024  # weights looked at before all of them are converted
+_IN_INT32: Slot[Graph | None] = Slot("integer weights in int32")
+_SAMPLE = 512  # weights looked at before all of them are converted
 
 
 def in_int32(graph: Graph) -> Graph | None:
-    """Return a graph of another dtype in int32, if all weights are small whole numbers; cached."""
+    """Return a graph of another dtype in int32, if all weights are small integers; cached."""
     return _IN_INT32.of(graph, lambda: _converted(graph))
 
 
 def keep_dtype(graph: Graph) -> None:
-    """Search a graph as it is from now on: its distances are beyond the bound."""
+    """Search a graph with the given weights from now on: distances are beyond the bound."""
     _IN_INT32.put(graph, None)
     AS_TYPE.take(graph, INT32)
 
