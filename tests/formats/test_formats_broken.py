@@ -22,6 +22,12 @@ from nearfar.formats.roads.movingai import read_scenarios
 
 MM = "%%MatrixMarket matrix coordinate real general\n"
 MAP = "type octile\nheight 2\nwidth 3\nmap\n"
+ML = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="w" for="edge" attr.name="weight" attr.type="double"/>
+<key id="x" for="node" attr.name="x" attr.type="string"/>
+<graph edgedefault="directed">
+<node id="a"/><node id="b"/>
+"""
 
 # suffix, content, line (None: the format has no lines there), part of the message
 BROKEN: list[tuple[str, str, int | None, str]] = [
@@ -135,6 +141,21 @@ BROKEN: list[tuple[str, str, int | None, str]] = [
     (".gt", "no graph-tool", None, "magic"),
     (".sg", "short", None, "header"),
     (".pbf", "no protobuf at all, and long enough to be read as one", None, "OpenStreetMap"),
+    (".graphml", ML, 6, "not a valid GraphML file: no element found"),
+    (".graphml", ML + "<edge source='a'/>", 6, "an element 'edge' has no target"),
+    (".graphml", ML + "<node/>", 6, "an element 'node' has no id"),
+    (".graphml", ML + "<node id='c'><data key='k'/>", 6, "no key 'k'"),
+    (".graphml", ML + "<node id='c'><data key='x'>east</data>", 6, "vertex attribute 'x' is not"),
+    (".graphml", ML + "<edge source='a' target='b'>\n<data key='w'>1 h</data>", 7, "one is '1 h'"),
+    (
+        ".graphml",
+        ML + "<edge source='a' target='b' directed='false'/>",
+        6,
+        "some edges are directed",
+    ),
+    (".graphml", ML + "<hyperedge/>", 6, "hyperedges are not supported"),
+    (".graphml", ML + "<node id='c'><graph/>", 6, "graphs inside vertices or edges are not"),
+    (".graphml", "<graphml>\n</graphml>\n", None, "the file has no graph"),
 ]
 
 
@@ -176,6 +197,7 @@ TEXTS = {
     ".mtx": "%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 4\n2 3 5\n",
     ".graph": "3 2 1\n2 4\n1 4 3 5\n2 5\n",
     ".wel": "0 1 4\n1 2 5\n",
+    ".graphml": ML + "<edge source='a' target='b'/></graph></graphml>\n",
     ".jlg": "3,2,d,graph\n1,2\n2,3\n",
     ".map": "type octile\nheight 2\nwidth 3\nmap\n...\n...\n",
 }

@@ -427,6 +427,66 @@ def test_graphml_that_is_wrong(tmp_path: Path) -> None:
         nearfar.read(file)
     with pytest.raises(GraphFormatError, match="two vertices would be called '1'"):
         nearfar.write(Graph.from_edges([1], ["1"]), tmp_path / "twice.graphml")
+    with pytest.raises(GraphFormatError, match="XML does not allow a character of"):
+        nearfar.write(Graph.from_edges(["a\1"], ["b"]), tmp_path / "control.graphml")
+
+
+def test_graphml_without_networkx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    g = Graph.from_edges(
+        ["a & b", '<"\'\n>', "é"], ["é", "é", "a & b"], [2**60, 0, 7],
+        attributes={"note": " a<b\r\n", "closed": True, "share": 0.1},
+    )  # fmt: skip
+    nearfar.write(g, tmp_path / "g.graphml")
+    back = nearfar.read(tmp_path / "g.graphml")
+    same(back, g)
+    assert back.attributes.items() >= g.attributes.items()
+
+
+def test_graphml_of_other_programs(tmp_path: Path) -> None:
+    file = tmp_path / "g.graphml"
+    ends = [(0, 1), (0, 1), (2, 2), (3, 2)]
+    theirs = igraph.Graph(4, ends, edge_attrs={"weight": [1, 2.5, 3, 4]})
+    theirs.write_graphml(str(file))
+    back = nearfar.read(file)
+    assert back.vertex_names.tolist() == ["n0", "n1", "n2", "n3"]
+    names = [[f"n{end[side]}" for end in ends] for side in (0, 1)]
+    same(back, Graph.from_edges(*names, [1, 2.5, 3, 4], directed=False))
+
+    streets = nx.MultiDiGraph(crs="epsg:4326")  # OSMnx writes every value as text
+    streets.add_nodes_from((v, {"x": f"24.{v}", "y": "60.1"}) for v in (7, 8))
+    streets.add_edge(7, 8, osmid="12", length="64.25", geometry="LINESTRING (24 60, 25 61)")
+    streets.add_edge(7, 8, osmid="13", length="80.5")
+    nx.write_graphml(streets, file)
+    with pytest.raises(GraphFormatError, match="but numbers in length: choose with"):
+        nearfar.read(file)
+    back = nearfar.read(file, weight="length")
+    assert (back.vertex_names.tolist(), back.weights.tolist()) == ([7, 8], [64.25, 80.5])
+    assert back.coordinates.tolist() == [[24.7, 60.1], [24.8, 60.1]]
+    assert back.attributes["crs"] == "epsg:4326"
+
+    file.write_text(
+        """<?xml version="1.0" encoding="UTF-8"?>
+        <g:graphml xmlns:g="http://graphml.graphdrawing.org/xmlns" xmlns:y="urn:y">
+        <g:key id="d" for="node" yfiles.type="nodegraphics"/>
+        <g:key id="w" for="edge" attr.name="weight" attr.type="int"><g:default>5</g:default></g:key>
+        <g:graph edgedefault="undirected">
+        <g:edge source="a" target="b"/>
+        <g:node id="a"><g:port name="p"/><g:data key="d"><y:Shape>
+        <y:Geometry x="1" y="2.5"/></y:Shape></g:data></g:node>
+        <g:node id="b" yfiles.foldertype="group">
+        <g:data key="d"><y:Geometry x="3" y="4"/></g:data>
+        <g:graph edgedefault="undirected">
+        <g:node id="c"><g:data key="d"><y:Geometry x="5" y="6"/></g:data></g:node>
+        <g:edge source="c" target="a"><g:data key="w">9</g:data></g:edge></g:graph>
+        </g:node></g:graph><g:graph edgedefault="directed"><g:node id="z"/></g:graph></g:graphml>
+        """
+    )
+    back = nearfar.read(file)
+    same(back, Graph.from_edges(["a", "c"], ["b", "a"], [5, 9], directed=False))
+    assert back.coordinates.tolist() == [[1, 2.5], [3, 4], [5, 6]]
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
