@@ -282,6 +282,22 @@ def test_bad_input_is_told_in_a_sentence(
         g.snap(**given)
 
 
+def test_points_in_one_array() -> None:
+    """Regression: a TypeError about a missing argument."""
+    g = nearfar.Graph.from_edges([0, 1], [1, 0], coordinates=[[0, 0], [4, 0]])
+    points = np.array([[1.0, 2.0], [3.0, -1.0]])
+    for given in (points, points.tolist(), np.ma.masked_invalid(points)):
+        assert g.snap(given).x.tolist() == [1, 3]
+        assert g.nearest_vertex(given).tolist() == [0, 1]
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(points, columns=["lat", "lon"])
+    for given in (frame, points[0], points[:, :1], [[1, 2], [3]], 5, None, np.ones((2, 2, 2))):
+        with pytest.raises(VertexError, match=r"y is missing: .* one array of points, shape"):
+            g.snap(given)
+    with pytest.raises(VertexError, match="must be numbers"):
+        g.snap([["a", "b"]])
+
+
 def test_graphs_that_cannot_be_snapped_to() -> None:
     with pytest.raises(GraphError, match="no coordinates"):
         nearfar.Graph.from_edges([0], [1]).snap(0, 0)

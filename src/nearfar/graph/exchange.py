@@ -529,14 +529,14 @@ class Exchange:
         """
         return libraries.to_pandas(cast("Graph", self))
 
-    def nearest_vertex(self, x: float | ArrayLike, y: float | ArrayLike) -> Any:
+    def nearest_vertex(self, x: float | ArrayLike, y: float | ArrayLike | None = None) -> Any:
         """Return the vertex nearest to a point.
 
         Parameters
         ----------
         x, y : number, or arrays of equal length
             Longitude and latitude in degrees if the graph's coordinates are geographic; otherwise
-            in units of the coordinates.
+            in units of the coordinates. An array x of shape (k, 2) has both.
 
         Returns
         -------
@@ -564,7 +564,7 @@ class Exchange:
     def snap(
         self,
         x: ArrayLike,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         *,
         to: Literal["edge", "vertex"] = "edge",
         parts: Literal["largest", "all"] = "largest",
@@ -577,7 +577,7 @@ class Exchange:
         ----------
         x, y : number, or arrays of equal length
             Longitude and latitude in degrees if the graph's coordinates are geographic; otherwise
-            in units of the coordinates.
+            in units of the coordinates. An array x of shape (k, 2) has both.
         to : {"edge", "vertex"}
             Element to snap to. Edges follow the lines stored in graphs from OSMnx and geographic
             tables, and are straight otherwise.

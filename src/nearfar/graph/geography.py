@@ -83,6 +83,8 @@ def nearest_vertices(graph: Graph, x: Any, y: Any) -> tuple[NDArray[np.int64], N
 
 def as_points(x: Any, y: Any) -> NDArray[np.float64]:
     """Return points of shape (k, 2) from their coordinates; masked ones are NaN."""
+    if y is None:
+        x, y = _columns(x)
     try:
         x, y = (
             np.ma.filled(one.astype(np.float64), np.nan) if np.ma.isMaskedArray(one) else one
@@ -91,6 +93,18 @@ def as_points(x: Any, y: Any) -> NDArray[np.float64]:
         return np.column_stack((np.ravel(x), np.ravel(y))).astype(np.float64)
     except (TypeError, ValueError):
         raise VertexError("x and y must be numbers, or vectors of the same length") from None
+
+
+def _columns(points: Any) -> Any:
+    """Return x and y of an array of points; the columns of a data frame may have any order."""
+    try:
+        pairs = points if hasattr(points, "shape") else np.array(points)
+        if pairs.ndim == 2 and not hasattr(pairs, "columns"):
+            x, y = pairs.T
+            return x, y
+    except ValueError:  # other shapes
+        pass
+    raise VertexError("y is missing: give x and y, or one array of points, shape (k, 2)")
 
 
 def vertex_tree(graph: Graph, members: NDArray[np.int64] | None = None) -> Any:
