@@ -76,6 +76,8 @@ def test_on_a_mesh_prepared_and_plain_agree() -> None:
     stats: dict[str, Any] = {}
     plain = nearfar.nearest(graph, sources, k=6, stats=stats)
     assert stats["reason"] == "one search that settles a vertex 6 times"
+    nearfar.nearest(graph, sources, k=1, stats=stats)
+    assert stats["reason"] == "one search that settles a vertex once"
     found = nearfar.nearest(prepared, sources, k=6, stats=stats)
     assert "elimination tree" in stats["reason"]
     assert stats["seconds"] > 0

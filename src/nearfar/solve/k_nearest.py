@@ -133,7 +133,8 @@ def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _
     lost = _cpu.k_nearest(graph.view, sources, k, bound, values, places)
     if lost:
         return None
-    return _Found(narrowed(values, dtype), places, f"one search that settles a vertex {k} times")
+    times = "once" if k == 1 else f"{k} times"
+    return _Found(narrowed(values, dtype), places, f"one search that settles a vertex {times}")
 
 
 def _by_rows(graph: Graph, sources: NDArray[np.int64], k: int, given: dict[str, Any]) -> _Found:
