@@ -262,7 +262,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert names == sorted(experiments())
     assert main(["experiment", "martin-2009"]) == 2
     assert "-o DIR" in capsys.readouterr().err
-    assert main(["experiment", "nothing", "-o", str(tmp_path)]) == 2
+    assert main(["experiment", "martin"]) == 2
+    assert "no experiment 'martin'" in capsys.readouterr().err
     given = ["experiment", "martin-2009", "--scale", "tiny", "--device", "cpu"]
     assert main([*given, "--only", "lists-*", "-o", str(tmp_path)]) == 0
     caught = capsys.readouterr()

@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List experiments, or run one."""
-    from nearfar.lab.experiments import experiments
+    from nearfar.lab.experiments import experiments, find
     from nearfar.lab.experiments import run as run_experiment
     from nearfar.lab.experiments.render import markdown_table
 
@@ -69,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
         ]
         emit(args, facts, rows((e.name, e.title) for e in known.values()))
         return Exit.OK
+    find(args.name)
     if args.output is None:
         raise OptionError("give a folder for the results: -o DIR")
     if args.output.exists() and not args.output.is_dir():

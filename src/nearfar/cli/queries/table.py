@@ -42,7 +42,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
     add_graph(parser)
     add_tables(parser, table)
-    texts = {"k": "only the K nearest", "limit": "leave out pairs beyond this distance"}
+    texts = {
+        "k": "only the K nearest (default: all)",
+        "limit": "leave out pairs beyond this distance",
+    }
     add_flags(parser, nearest_places, texts, flags={"k": "--nearest"}, help=texts)
     parser.set_defaults(k=None)
     text = ".csv, .npy, .zarr or .parquet; all but .csv resume"
