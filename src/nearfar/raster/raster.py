@@ -363,19 +363,9 @@ class Raster:
 
     def _describe_steps(self, kind: np.dtype[Any]) -> dict[str, Any]:
         """Return the parameters that an engine needs besides the costs."""
-        sizes = np.array(self.cell_size)
-        lengths = np.sqrt(((self.steps * sizes) ** 2).sum(axis=1))
-        counted = lengths if self.lengths else np.ones(len(lengths))
-        half = 1.0 if self.step == "enter" else 0.5
         offsets = np.zeros((len(self.steps), 3), dtype=np.int8)
         offsets[:, 3 - self.ndim :] = self.steps
-        ones = np.ones(len(lengths), dtype=kind)
-        floats = self.dtype.kind == "f"
-        with np.errstate(over="ignore"):  # of cells that are very large or small
-            factors, inverses = (
-                values.astype(self.dtype) if floats else ones
-                for values in (counted * half, 1.0 / lengths)
-            )
+        factors, inverses = self._factors(kind)
         return {
             "shape": (1,) * (3 - self.ndim) + self.shape,
             "rule": self._rule(),
@@ -387,6 +377,17 @@ class Raster:
             "no_data": _no_data_in(self.no_data, self.dtype),
             "negative": self._scan()[1] >= 0,
         }
+
+    def _factors(self, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the factor of the costs of each step, and the inverse of its length."""
+        if self.dtype.kind != "f":
+            ones = np.ones(len(self.steps), dtype=kind)
+            return ones, ones
+        lengths = np.sqrt(((self.steps * np.array(self.cell_size)) ** 2).sum(axis=1))
+        counted = lengths if self.lengths else np.ones(len(lengths))
+        half = 1.0 if self.step == "enter" else 0.5
+        with np.errstate(over="ignore"):  # of cells that are very large or small
+            return (counted * half).astype(self.dtype), (1.0 / lengths).astype(self.dtype)
 
     def _rule(self) -> int:
         """Return the engines' number of the rule for a step's cost."""
@@ -408,13 +409,12 @@ class Raster:
 
     def _greatest_step(self) -> float:
         """Return a bound on the cost of a step that is not impassable."""
-        given = self._describe_steps(self.dtype)
-        factor = 1.0
-        if given["table"] is not None:
-            values = given["table"][0]
-            factor = float(values[np.isfinite(values)].max(initial=0))
+        factor = float(self._factors(self.dtype)[0].max())
+        if self.slope is not None:
+            values = self.slope.in_dtype(self.dtype)[0]
+            factor *= float(values[np.isfinite(values)].max(initial=0))
         cells = 1 if self.step == "enter" else 2
-        return cells * float(self.greatest_cost) * float(given["factors"].max()) * factor
+        return cells * float(self.greatest_cost) * factor
 
     def _scaled(self) -> Raster:
         """Return a raster of float64 with the same passable steps, whose distances are finite."""
