@@ -196,8 +196,8 @@ def read(source: Source, *, weight: str | None = "weight") -> Graph:
     ends = np.array([place.setdefault(end, len(place)) for end in found.ends], dtype=np.int64)
     numbers = _whole(list(place))
     as_is = numbers is not None and np.array_equal(numbers, np.arange(len(numbers)))
-    points: list[Any] = [(data.get("x"), data.get("y")) for data in found.vertices.values()]
-    complete = 0 < len(points) == len(place) and not any(None in point for point in points)
+    xy: list[Any] = [[data.get(axis) for data in found.vertices.values()] for axis in ("x", "y")]
+    complete = 0 < len(xy[0]) == len(place) and not any(None in axis for axis in xy)
     graph: Graph = Graph.from_edges(
         ends[::2],
         ends[1::2],
@@ -206,7 +206,7 @@ def read(source: Source, *, weight: str | None = "weight") -> Graph:
         directed=bool(found.directed),
         vertex_names=None if as_is else array_of_names(list(place)) if numbers is None else numbers,
         names=False,
-        coordinates=points if complete else None,
+        coordinates=np.column_stack(xy) if complete else None,
         attributes=found.attributes,
     )
     return graph
