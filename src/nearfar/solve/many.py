@@ -277,8 +277,8 @@ def distances(
     if stats is not None:
         stats.update(run.stats, seconds=ended - began, reason=run.plan.reason)
         if predecessors:
-            stats.setdefault("predecessor_seconds", 0.0)
-            stats["predecessor_seconds"] += time.perf_counter() - ended
+            found_with_rows = run.stats.get("predecessor_seconds", 0.0)
+            stats["predecessor_seconds"] = found_with_rows + time.perf_counter() - ended
     return (result, before) if predecessors else result
 
 

@@ -67,7 +67,7 @@ class _Content:
         self._keys: dict[str, dict[str, _Key]] = {"graph": {}, "node": {}, "edge": {}}
         self._last: dict[str, str] = {}  # attributes of the last key
         self._defaults: dict[str, dict[str, Any]] = {"graph": {}, "node": {}, "edge": {}}
-        self._open: list[tuple[str, dict[str, Any]]] = [("", {})]  # elements, what they store
+        self._open: list[tuple[str, dict[str, Any]]] = [("", {})]  # open elements and their values
         self._group = False  # whether the last vertex is a group of yEd
         self._key: _Key | None = None  # of the open data
         self._text: list[str] = []
