@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearfar import Graph
+from nearfar.measures.paths.order_free import in_steps
 from tests.oracle import dijkstra
 
 __all__ = ["Dag", "ZeroCycle", "betweenness", "lightest"]
@@ -31,10 +32,15 @@ def lightest(graph: Graph) -> dict[tuple[int, int], tuple[Any, int]]:
 class Dag:
     """Tight edges of one source, and numbers of paths on them.
 
-    Distances come from the oracle, so sums round as they do there.
+    Distances come from the oracle: of float weights in fixed point, where they fit, as documented
+    for ``tolerance``, since a sum of floats can lose a small weight, which closes a cycle.
     """
 
     def __init__(self, graph: Graph, source: int, limit: float = np.inf) -> None:
+        dtype = graph.weight_dtype
+        graph, fixed = in_steps(graph)
+        if fixed is not None and np.isfinite(limit):
+            limit = fixed.steps_within(limit, dtype)
         d = dijkstra(graph, source)
         far = np.inf if d.dtype.kind == "f" else np.iinfo(d.dtype).max
         number = d.dtype.type if d.dtype.kind == "f" else int
