@@ -153,6 +153,7 @@ class Team {
       fill();
       if (look_for_work(me, i, false)) search(me, i);
       me.stats += me.own->work.stats;
+      me.stats.last_threshold = me.own->work.ring.reach();
       me.widths += me.own->widths;
       delete me.own;  // all workers free theirs in parallel
       me.own = nullptr;
@@ -598,6 +599,7 @@ SearchStats parallel(const C& csr, Index source, typename C::Weight* distances,
   const auto& first = workers.data[0].own->work;
   SearchStats stats = first.stats;
   stats.delta_changes = first.ring.changes();
+  stats.last_threshold = first.ring.reach();
   stats.workers = 1;
   MeanWidth widths = workers.data[0].own->widths;
   for (int i = 1; i < threads; ++i) {

@@ -118,6 +118,7 @@ void search(Memory<C>& memory, Index source, typename C::Weight* distances,
   }
   stats.delta = adapt ? widths.mean(ring.delta()) : ring.delta();
   stats.delta_changes = ring.changes();
+  stats.last_threshold = ring.reach();
 }
 
 }  // namespace

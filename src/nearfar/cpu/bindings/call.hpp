@@ -29,6 +29,7 @@ inline Fields as_dict(const SearchStats& stats) {
   if (stats.delta > 0) {
     out["delta"] = stats.delta;
     out["delta_changes"] = stats.delta_changes;
+    out["last_threshold"] = stats.last_threshold;
   }
   if (stats.workers > 0) {
     out["workers"] = stats.workers;

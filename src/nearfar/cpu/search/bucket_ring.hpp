@@ -11,6 +11,8 @@
 // that is still in cache.
 #pragma once
 
+#include <algorithm>
+
 #include "cpu/memory/buffer.hpp"
 
 namespace nearfar {
@@ -42,6 +44,10 @@ class BucketRing {
 
   double delta() const { return delta_; }
   uint64_t current() const { return current_; }
+
+  // Returns the greatest distance at which a current bucket ended, up to rounding: every entry that
+  // was taken, or pushed to `fresh`, is below it.
+  double reach() const { return reach_; }
 
   // Returns the bucket number, at least the current one; kSlots or more beyond it means the far
   // pile.
@@ -153,6 +159,7 @@ class BucketRing {
   void advance(uint64_t number) {
     current_ = number;
     end_ = static_cast<double>(number + kSlots);
+    note_reach();
   }
 
   // Returns the distance at which the current bucket begins, up to rounding.
@@ -160,7 +167,7 @@ class BucketRing {
 
   // Returns the distance at which the current bucket ends, up to rounding.
   Weight upper_end() const {
-    const double end = static_cast<double>(base_) + static_cast<double>(current_ + 1) * delta_;
+    const double end = end_of_current();
     return end < static_cast<double>(unreached<Weight>()) ? static_cast<Weight>(end)
                                                           : unreached<Weight>();
   }
@@ -256,6 +263,13 @@ class BucketRing {
     current_ = 0;
     end_ = static_cast<double>(kSlots);
     highest_ = 0;
+    note_reach();
+  }
+
+  void note_reach() { reach_ = std::max(reach_, end_of_current()); }
+
+  double end_of_current() const {
+    return static_cast<double>(base_) + static_cast<double>(current_ + 1) * delta_;
   }
 
   NEARFAR_COLD void grow(Bucket& bucket, uint64_t slot) {
@@ -283,6 +297,7 @@ class BucketRing {
   uint64_t current_ = 0;
   uint64_t highest_ = 0;  // no bucket beyond it is used
   uint64_t changes_ = 0;
+  double reach_ = 0;
   uint64_t used_[kWords] = {};
   Bucket slots_[kSlots];
   Buffer<Spare> spare_;  // not an array, which each small search would have to clear

@@ -2,6 +2,7 @@
 // Python.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -49,6 +50,7 @@ struct SearchStats {
   uint64_t steals = 0;   // times that a worker took another's entries
   uint64_t raised = 0;   // times that a worker restored a shorter distance overwritten by another
   double delta = 0;
+  double last_threshold = 0;  // no distance is greater by more than an edge; 0 if not known
 
   // Adds another worker's counts.
   void operator+=(const SearchStats& more) {
@@ -59,6 +61,7 @@ struct SearchStats {
     stale += more.stale;
     steals += more.steals;
     raised += more.raised;
+    last_threshold = std::max(last_threshold, more.last_threshold);
   }
 };
 
