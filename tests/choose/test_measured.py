@@ -7,10 +7,10 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.choose import measured
-from nearfar.choose.ranking import best
+from nearfar.choose import measured, ranking
+from nearfar.choose.ranking import Choice, best
 from nearfar.generators import generate
-from nearfar.registry import Declined, Request
+from nearfar.registry import Declined, Request, find
 from nearfar.solve.steps.plan import first_plan
 
 
@@ -65,6 +65,20 @@ def test_one_thread_compares_no_method_for_several(graph: Graph) -> None:
     (rivals,) = measured.RIVALS.held(graph).values()
     assert len(rivals) > 1
     assert not any(variant.parallel for variant, _ in rivals)
+
+
+def test_one_method_on_a_gpu_is_compared_with_those_on_cores(graph: Graph) -> None:
+    names = ["near_far@cuda", "delta_stepping@cpu", "near_far_host_loop@cuda", "dijkstra_array@cpu"]
+    choices = [Choice(find(name)[0], 1.0 + i / 10, "") for i, name in enumerate(names)]
+    for first, kept in ((0, [0, 1, 3]), (1, [1, 2, 3])):
+        found = ranking._rivals(Request(threads=4), choices[first], iter(choices[first + 1 :]))
+        assert [variant.id for variant, _ in found] == [names[i] for i in kept]
+    assert ranking._rivals(Request(device="cuda"), choices[0], iter(choices[1:])) == ()
+    for request in (Request(), Request(device="cuda")):
+        for _ in range(3):
+            stats = {"edges_relaxed": graph.n_edges, "seconds": 0.1}
+            measured.record(graph, request, choices[0].variant, stats)
+    assert measured._TIMES.get(graph, Request().threads).times == {names[0]: (2, 0.1)}
 
 
 def test_the_bits_are_the_same_whatever_is_chosen(graph: Graph) -> None:

@@ -1,9 +1,10 @@
 """Correction of the estimates by measured searches of the same graph.
 
 Estimates err by a factor of two on graphs and machines that they were not fitted to. So methods for
-one source on CPU cores whose estimates are close to the least one are each run twice by later
-searches of a graph, instead of it, and the fastest is used from then on. The first run of a method
-may prepare the graph and does not count. Only searches of most of the graph are compared.
+one source whose estimates are close to the least one, at most one of them on a GPU, are each run
+twice by later searches of a graph, instead of it, and the fastest is used from then on. The first
+run of a method may prepare the graph and does not count. Only searches of most of the graph are
+compared.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def comparable(request: Request) -> bool:
 
 def record(graph: Graph, request: Request, variant: Variant, stats: dict[str, Any]) -> None:
     """Record the time of a search by a variant that ``auto`` chose."""
-    if variant.device != "cpu" or stats["seconds"] < SHORT or not comparable(request):
+    if request.device == "cuda" or stats["seconds"] < SHORT or not comparable(request):
         return
     edges, pushes = stats.get("edges_relaxed", 0), stats.get("pushes", 0)
     if 2 * edges < graph.n_edges and 2 * pushes < graph.n_vertices:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import takewhile
 from typing import Any
 
 from nearfar.choose import machine as choose_machine
@@ -332,27 +332,31 @@ def cheapest(
         fitting = (
             c for c in _candidates(graph, request, every) if family in (None, c.variant.family)
         )
-        ranked = list(islice(fitting, measured.MOST))
-        found = (ranked[0].variant, ranked[0].reason) if ranked else None
-        rivals = _rivals(request, ranked)
+        first = next(fitting, None)
+        found = None if first is None else (first.variant, first.reason)
+        rivals = () if first is None or graph.on_device else _rivals(request, first, fitting)
         measured.RIVALS.put(graph, rivals, key)
     if found is not None:
         CHOICES.put(graph, found, key)
     return found
 
 
-def _rivals(request: Request, ranked: list[Choice]) -> tuple[tuple[Variant, str], ...]:
+def _rivals(
+    request: Request, first: Choice, others: Iterator[Choice]
+) -> tuple[tuple[Variant, str], ...]:
     """Return the methods close enough to the first one for later searches to compare, if any."""
-    if not ranked or ranked[0].variant.device != "cpu" or ranked[0].seconds < measured.SHORT:
+    if request.device == "cuda" or first.seconds < measured.SHORT:
         return ()
-    found = tuple(
-        (c.variant, c.reason)
-        for c in ranked
-        if c.variant.device == "cpu"
-        and c.seconds <= measured.CLOSE * ranked[0].seconds
-        and (request.threads > 1 or not c.variant.parallel)
-    )
-    return found if len(found) > 1 else ()
+    close = takewhile(lambda c: c.seconds <= measured.CLOSE * first.seconds, others)
+    found = [first]
+    for choice in close:
+        if choice.variant.device == "cuda":
+            fits = all(c.variant.device == "cpu" for c in found)
+        else:
+            fits = request.threads > 1 or not choice.variant.parallel
+        if fits:
+            found.append(choice)
+    return tuple((c.variant, c.reason) for c in found[: measured.MOST]) if len(found) > 1 else ()
 
 
 def _bounds(request: Request) -> Any:
