@@ -41,17 +41,18 @@ def comparable(request: Request) -> bool:
     return request.problem == "sssp" and whole and not request.once and request.stats == "basic"
 
 
-def record(graph: Graph, request: Request, variant: Variant, stats: dict[str, Any]) -> None:
-    """Record the time of a search by a variant that ``auto`` chose."""
+def record(graph: Graph, request: Request, variant: Variant, stats: dict[str, Any]) -> bool:
+    """Record the time of a search by a variant that ``auto`` chose, if it may be compared."""
     if request.device == "cuda" or stats["seconds"] < SHORT or not comparable(request):
-        return
+        return False
     edges, pushes = stats.get("edges_relaxed", 0), stats.get("pushes", 0)
     if 2 * edges < graph.n_edges and 2 * pushes < graph.n_vertices:
-        return
+        return False
     times = _TIMES.of(graph, _Times, request.threads)
     if variant.id in times.started:
         times.add(variant.id, stats["seconds"])
     times.started.add(variant.id)
+    return True
 
 
 def fastest(

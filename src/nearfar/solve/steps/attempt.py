@@ -21,6 +21,7 @@ from nearfar.choose.ranking import best
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import refuse_reached_cycle
 from nearfar.errors import DistanceOverflowError, NegativeCycleError, quoted
+from nearfar.graph import renumbered
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.integer_weights import AGREES_UP_TO
@@ -170,13 +171,22 @@ def _search(plan: Plan, source: int) -> Answer:
         answer_dtype=None if plan.given is None else plan.dtype,
         predecessors=request.predecessors,
     )
+    near = plan.near
+    graph = plan.graph if near is None else near.graph
     began = time.perf_counter()
-    answer = variant.run(plan.graph, source, plan.settings, work)
+    if near is None:
+        answer = variant.run(graph, source, plan.settings, work)
+    else:
+        answer = variant.run(graph, int(near.place[source]), plan.settings, work)
+        answer.distances = near.as_given(answer.distances, request.threads)
+        answer.predecessors = None  # of several equal ones, the first by the given numbers counts
     answer.stats.setdefault("seconds", time.perf_counter() - began)
     if variant.device == "cpu" and not variant.parallel:
         answer.stats["workers"] = 1
-    if plan.method == "auto":
-        measured.record(plan.graph, request, variant, answer.stats)
+    compared = plan.method == "auto" and measured.record(graph, request, variant, answer.stats)
+    if compared and variant.device == "cpu" and renumbered.takes(plan.graph):
+        seconds = answer.stats["seconds"]
+        renumbered.record(plan.graph, request.threads, near is not None, seconds)
     return answer
 
 

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from nearfar.choose import measured, ranking
 from nearfar.errors import NegativeWeightError, VariantUnavailable
+from nearfar.graph import renumbered
 from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.integer_weights import INT32, MANY_EDGES, in_int32, keep_dtype
+from nearfar.graph.renumbered import Renumbered
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
 from nearfar.prepared import is_prepared
@@ -50,6 +52,7 @@ class Plan(NamedTuple):
     reason: str  # reason for the choice of the variant
     settings: Any  # options object of the variant
     given: Graph | None = None  # the graph as given, if `graph` has its weights in int32
+    near: Renumbered | None = None  # the graph with other numbers, in which to search
     keep: bool = False  # whether rows stay on the device
     reduction: RowReduction | None = None  # quantity kept of each row
 
@@ -76,11 +79,13 @@ class Plan(NamedTuple):
         """Return a plan with another variant, by default with the caller's options."""
         given = self.options if options is None else options
         settings = build_options(variant.options, given, variant.id, having)
-        return self._replace(variant=variant, reason=reason, options=given, settings=settings)
+        return self._replace(
+            variant=variant, reason=reason, options=given, settings=settings, near=None
+        )
 
     def wider(self) -> Plan:
         """Return a plan that computes in 64 bits."""
-        return self._replace(graph=widest(self.graph))
+        return self._replace(graph=widest(self.graph), near=None)
 
     def as_given(self) -> Plan:
         """Return a plan that computes with the weights as given, from now on."""
@@ -133,7 +138,7 @@ def first_plan(
     narrow: bool = True,
 ) -> Plan:
     """Return the initial plan of a request; ``narrow``: it may be solved in int32."""
-    dtype, given = graph.weight_dtype, None
+    dtype, given, near = graph.weight_dtype, None, None
     plain = method == "auto" and not options
     bare = plain and isinstance(graph, MatrixGraph) and takes(graph, request)
     if plain and narrow and not bare and graph.n_edges >= MANY_EDGES:
@@ -144,6 +149,12 @@ def first_plan(
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
     else:
         variant, reason = _choice(graph, request, method, allow_unsafe)
+        if plain and narrow and variant.device == "cpu":
+            near = in_near_numbers(graph, request)
+    if near is not None:
+        here = request._replace(device="cpu")
+        variant, reason = _choice(near.graph, here, method, allow_unsafe)
+        reason += "; vertices renumbered, neighbours close to each other"
     if given is not None:
         reason += "; integer weights, solved in int32"
     settings = build_options(variant.options, options, variant.id, having)
@@ -162,7 +173,15 @@ def first_plan(
         reason,
         settings,
         given,
+        near,
     )
+
+
+def in_near_numbers(graph: Graph, request: Request) -> Renumbered | None:
+    """Return the graph with other numbers if the next search is to use them."""
+    if not measured.comparable(request) or is_prepared(graph) or not renumbered.takes(graph):
+        return None
+    return renumbered.for_next(graph, request.threads)
 
 
 def in_int32_if_faster(graph: Graph, request: Request) -> Graph:

@@ -1,0 +1,121 @@
+"""Copies of graphs with other numbers for the vertices, so that neighbours are close in memory.
+
+Points in random order, as in most neighbour graphs and triangulations, make a search fetch a cache
+line per edge. With numbers in the order of small balls it takes .4 to .9 of the time, depending on
+the caches. Finding them takes as long as a few searches, so it is done once the searches of a graph
+have taken that long, and a few searches with either numbers decide which to keep.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearfar import _cpu
+from nearfar.graph.build import HostArrays, frozen
+from nearfar.graph.graph import Graph
+from nearfar.graph.slots import Slot
+from nearfar.system.memory import free_memory
+
+MANY_EDGES = 1 << 17  # edges of graphs that do not fit the caches of a core
+_SECONDS = 2e-8  # of finding the numbers, per edge and vertex
+_TRIES = 3  # searches with the given numbers, and half of those with others, that are compared
+_GAIN = 0.97  # relative time up to which other numbers are kept
+_SAMPLE = 1 << 12  # edges looked at
+_CLOSE = 4.0  # mean logarithm of the distance between neighbours' numbers that is not reduced
+_CLOSER = 2.0  # least reduction that is worth the copy
+_SHARE = 4  # the copy may take one part in this many of the free memory
+
+
+@dataclass(frozen=True, slots=True)
+class Renumbered:
+    """Graph with other numbers for the vertices."""
+
+    graph: Graph
+    place: NDArray[np.int32]  # its vertex for each vertex of the graph as given
+
+    def as_given(self, distances: Any, threads: int) -> NDArray[Any]:
+        """Return distances in the order of the graph as given."""
+        out = np.empty(len(self.place), distances.dtype)
+        _cpu.gathered(distances, self.place, out, threads)
+        return out
+
+
+@dataclass(slots=True)
+class _Times:
+    """Seconds of the searches of a graph."""
+
+    spent: float = 0.0
+    #: Number of searches and least seconds, by number of threads and whether renumbered.
+    searches: dict[tuple[int, bool], tuple[int, float]] = field(default_factory=dict)
+
+    def of(self, threads: int, renumbered: bool) -> tuple[int, float]:
+        """Return the number of searches and the least seconds, without those of the first."""
+        return self.searches.get((threads, renumbered), (0, math.inf))
+
+
+_TIMES: Slot[_Times] = Slot("times of searches by numbers of vertices")
+_RENUMBERED: Slot[Renumbered | None] = Slot("renumbered graph")
+
+
+def takes(graph: Graph) -> bool:
+    """Return whether searches of a graph may be faster with other numbers."""
+    plain = not graph.on_device and graph.index_dtype == np.int32 and not graph.n_negative
+    return plain and graph.n_edges >= MANY_EDGES
+
+
+def for_next(graph: Graph, threads: int) -> Renumbered | None:
+    """Return the graph that the next search uses, or None for the given one."""
+    times = _TIMES.get(graph)
+    if times is None or times.spent < _SECONDS * (graph.n_edges + graph.n_vertices):
+        return None
+    (given, given_seconds), (tried, seconds) = times.of(threads, False), times.of(threads, True)
+    if given < _TRIES:
+        return None
+    if tried >= 2 * _TRIES and seconds > _GAIN * given_seconds:
+        _RENUMBERED.put(graph, None)
+    return _RENUMBERED.of(graph, lambda: _renumbered(graph, threads))
+
+
+def record(graph: Graph, threads: int, renumbered: bool, seconds: float) -> None:
+    """Record a search of most of a graph."""
+    times = _TIMES.of(graph, _Times)
+    count, least = times.of(threads, renumbered)
+    if count:  # the first one may prepare the graph
+        least = min(seconds, least)
+    times.searches[threads, renumbered] = count + 1, least
+    times.spent += seconds
+
+
+def _renumbered(graph: Graph, threads: int) -> Renumbered | None:
+    """Return the graph with compact numbers, or None if they are not much closer."""
+    indptr, indices, weights = graph.indptr, graph.indices, graph.weights
+    n, m = graph.n_vertices, graph.n_edges
+    if _SHARE * (32 * m + 24 * n) > free_memory():  # with packed edges
+        return None
+    edges = np.arange(0, m, max(1, m // _SAMPLE))
+    tails, heads = np.searchsorted(indptr, edges, side="right") - 1, indices[edges]
+    before = _apart(tails, heads)
+    if before <= _CLOSE:
+        return None
+    order = np.empty(n, np.int32)
+    _cpu.compact_order(indptr, indices, order)
+    place = np.empty(n, np.int32)
+    place[order] = np.arange(n, dtype=np.int32)
+    if _apart(place[tails], place[heads]) > before - _CLOSER:
+        return None
+    made = [np.empty_like(array) for array in (indptr, indices)]
+    heavy = None if weights is None else np.empty_like(weights)
+    _cpu.renumber(indptr, indices, weights, order, place, *made, heavy, threads)
+    kept = None if heavy is None else frozen(heavy)
+    arrays = HostArrays(frozen(made[0]), frozen(made[1]), kept, graph._scan)
+    return Renumbered(Graph.from_checked(arrays, directed=graph.directed), frozen(place))
+
+
+def _apart(tails: NDArray[Any], heads: NDArray[Any]) -> float:
+    """Return the mean logarithm of the distance between the numbers of neighbours."""
+    return float(np.log2(1 + np.abs(tails.astype(np.int64) - heads)).mean())
