@@ -110,7 +110,7 @@ def _renumbered(graph: Graph, threads: int) -> Renumbered | None:
         return None
     made = [np.empty_like(array) for array in (indptr, indices)]
     heavy = None if weights is None else np.empty_like(weights)
-    _cpu.renumber(indptr, indices, weights, order, place, *made, heavy, threads)
+    _cpu.renumber_rows(indptr, indices, weights, order, place, *made, heavy, threads)
     kept = None if heavy is None else frozen(heavy)
     arrays = HostArrays(frozen(made[0]), frozen(made[1]), kept, graph._scan)
     return Renumbered(Graph.from_checked(arrays, directed=graph.directed), frozen(place))

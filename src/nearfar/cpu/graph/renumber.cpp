@@ -81,12 +81,13 @@ void compact_order(const Ints& indptr, const Ints& indices, const Array& out) {
 }
 
 // Writes the rows of the vertices of `order`, with the numbers in `place` as heads.
-void renumber(const Ints& indptr, const Ints& indices, const std::optional<ConstArray>& weights,
-              const Ints& order, const Ints& place, const Array& out_indptr,
-              const Array& out_indices, const std::optional<Array>& out_weights, int threads) {
+void renumber_rows(const Ints& indptr, const Ints& indices,
+                   const std::optional<ConstArray>& weights, const Ints& order, const Ints& place,
+                   const Array& out_indptr, const Array& out_indices,
+                   const std::optional<Array>& out_weights, int threads) {
   const std::size_t n = indptr.size() - 1, m = indices.size();
   if (order.size() != n || place.size() != n || weights.has_value() != out_weights.has_value())
-    throw nb::value_error("renumber: sizes differ");
+    throw nb::value_error("renumber_rows: sizes differ");
   const auto *const first = indptr.data(), *const heads = indices.data();
   auto* const starts = checked<int32_t>(out_indptr, n + 1, "indptr");
   auto* const to = checked<int32_t>(out_indices, m, "indices");
@@ -155,9 +156,9 @@ void gathered(const ConstArray& values, const Ints& places, const Array& out, in
 
 NEARFAR_BIND(m) {
   m.def("compact_order", &compact_order, nb::arg("indptr"), nb::arg("indices"), nb::arg("order"));
-  m.def("renumber", &renumber, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(),
-        nb::arg("order"), nb::arg("place"), nb::arg("out_indptr"), nb::arg("out_indices"),
-        nb::arg("out_weights").none(), nb::arg("threads"));
+  m.def("renumber_rows", &renumber_rows, nb::arg("indptr"), nb::arg("indices"),
+        nb::arg("weights").none(), nb::arg("order"), nb::arg("place"), nb::arg("out_indptr"),
+        nb::arg("out_indices"), nb::arg("out_weights").none(), nb::arg("threads"));
   m.def("gathered", &gathered, nb::arg("values"), nb::arg("places"), nb::arg("out"),
         nb::arg("threads"));
 }
