@@ -11,6 +11,7 @@ from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.ortega_arranz_2015.tables import (
     counter_of,
+    milliseconds_of,
     name_of,
     of_kind,
     ratio_of,
@@ -121,7 +122,7 @@ def _on_random(random: Sequence[Done]) -> list[Claim]:
     host = ratios(_CPU, _MARTIN, thin)
     bends = []
     for some in _by_size(random).values():
-        times = _known(ratio_of(some[0], _GPU, _GPU) and _milliseconds(o, _GPU) for o in some)
+        times = _known(milliseconds_of(one, _GPU) for one in some)
         wide = [one for one in some if one.what["degree"] >= 1000]
         if len(times) == len(some) > 2 and wide:
             bends.append((some, times))
@@ -160,11 +161,6 @@ def _on_random(random: Sequence[Done]) -> list[Claim]:
             tuned,
         ),
     ]  # fmt: skip
-
-
-def _milliseconds(one: Done, label: str) -> float | None:
-    entry = one.result["cases"].get(label)
-    return None if entry is None else float(entry["mean_seconds"]) * 1e3
 
 
 def _by_size(random: Sequence[Done]) -> dict[int, list[Done]]:
