@@ -169,11 +169,7 @@ def _alternatives(
     # Penalties may not fit int32.
     values = grid.cost.astype(np.int64) if grid.dtype == np.int32 else grid.cost.copy()
     top = values.dtype.type(_greatest(values.dtype))
-    barriers = np.zeros(grid.shape, dtype=bool)
-    if grid.no_data is not None:  # found before penalties change costs
-        barriers = values == grid.no_data
-    barriers |= ~(values >= 0)
-    values[barriers] = unreached_value(values.dtype)
+    values[~grid._passable(grid.cost)] = unreached_value(values.dtype)
     seen = {paths[0].cells.tobytes()}
     ends = (tuple(paths[0].cells[0].tolist()), tuple(paths[0].cells[-1].tolist()))
     newest = paths[0].cells

@@ -130,10 +130,9 @@ def cost_distance(
     starts = grid.cells(sources, "source")
     if not len(starts):
         raise OptionError("sources is empty: name at least one cell")
-    for start in starts:
-        if grid.is_barrier(int(start)):
-            cell = tuple(int(i) for i in np.unravel_index(start, grid.shape))
-            raise VertexError(f"source {cell} is on a barrier: its cost is {grid._cost_of(cell)}")
+    for start in starts[~grid._may_enter(starts)]:
+        cell = tuple(int(i) for i in np.unravel_index(start, grid.shape))
+        raise VertexError(f"source {cell} is on a barrier: its cost is {grid._cost_of(cell)}")
     ends = np.empty(0, dtype=np.int64) if targets is None else grid.cells(targets, "target")
     if targets is not None and not len(ends):
         raise OptionError("targets is empty: name at least one cell, or omit it")
