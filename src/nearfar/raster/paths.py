@@ -108,8 +108,8 @@ def least_cost_paths(
     options: dict[str, Any] = {"device": device, "threads": threads}
     found: list[list[LeastCostPath]] = [[] for _ in ends]
     for source, which in by_source.items():
-        targets = [_cell(grid, ends[i][1]) for i in which]
-        surface = cost_distance(grid, _cell(grid, source), targets=targets, **options)
+        targets = [grid._cell(ends[i][1]) for i in which]
+        surface = cost_distance(grid, grid._cell(source), targets=targets, **options)
         for i, target in zip(which, targets, strict=True):
             if surface.distance_to(target) < float("inf"):
                 path = surface.path_to(target)
@@ -149,7 +149,7 @@ def path_cost(raster: Raster | ArrayLike, cells: ArrayLike) -> Any:
     places = raster.cells(cells)
     total, end = _cpu.raster_path_cost(raster._describe(), places)
     if end < len(places):
-        a, b = (_cell(raster, int(at)) for at in places[end - 1 : end + 1])
+        a, b = (raster._cell(int(at)) for at in places[end - 1 : end + 1])
         raise OptionError(f"cells {a} and {b} of the path are not neighbours")
     wide = unreached_value(np.dtype(np.int64))
     if raster.dtype == np.int32 and np.iinfo(np.int32).max <= total < wide:
@@ -205,7 +205,3 @@ def _pair(grid: Raster, pair: Any) -> tuple[int, int]:
     if any(len(cells) != 1 for cells in first):
         raise OptionError(f"pairs: {quoted(pair)} is not one source and one target")
     return int(first[0][0]), int(first[1][0])
-
-
-def _cell(grid: Raster, position: int) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.unravel_index(position, grid.shape))

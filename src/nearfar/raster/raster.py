@@ -398,6 +398,10 @@ class Raster:
             return _SLOPE
         return _RULES[self.step] if self.cut_corners else _CORNERS
 
+    def _cell(self, position: int) -> tuple[int, ...]:
+        """Return the indices of a cell, given by its position."""
+        return tuple(int(i) for i in np.unravel_index(position, self.shape))
+
     def _cost_of(self, cell: tuple[int, ...]) -> Any:
         """Return the cost of one cell, without copying all costs from a device."""
         return self._array[cell].item()
@@ -647,7 +651,7 @@ def _negative(raster: Raster, first: int) -> NegativeWeightError:
     """Return the error for a negative cost, which names the cell instead of an edge."""
     count = int(raster._negative().sum())
     error = NegativeWeightError(first, count)
-    cell = tuple(int(i) for i in np.unravel_index(first, raster.shape))
+    cell = raster._cell(first)
     NearfarError.__init__(
         error,
         f"{count} negative cost{'s' if count > 1 else ''}, the first at cell {cell}: costs are "
