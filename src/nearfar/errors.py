@@ -295,6 +295,11 @@ class DistanceOverflowError(NearfarError, OverflowError):
     """Error for a distance that does not fit 64 bits, or floats of 32 where those were given."""
 
 
+def does_not_fit(dtype: Any, what: str = "a distance") -> DistanceOverflowError:
+    """Return the error for a sum that does not fit the widest dtype."""
+    return DistanceOverflowError(f"{what} does not fit {dtype}: scale the weights down")
+
+
 class UnreachableError(NearfarError, ValueError):
     """Error for a path to a vertex that the source does not reach."""
 
@@ -323,6 +328,11 @@ class KernelCompileError(NearfarError, RuntimeError):
 
 class SolverError(NearfarError, RuntimeError):
     """Error for a solver that stops without an answer, for example at its bound on steps."""
+
+
+def wrong_device(what: str) -> SolverError:
+    """Return the error for an outcome that only a faulty device explains."""
+    return SolverError(f"{what}: check the device with `nearfar doctor`")
 
 
 class ClusterError(NearfarError, RuntimeError):
