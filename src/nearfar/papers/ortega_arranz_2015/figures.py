@@ -11,6 +11,7 @@ from nearfar.lab.experiments.experiment import Done, Figure, Panel, Series
 from nearfar.papers.ortega_arranz_2015.tables import (
     HOW,
     ORDER,
+    by_size,
     counter_of,
     labels_of,
     milliseconds_of,
@@ -96,10 +97,7 @@ def _by_degree(
 ) -> Figure | None:
     """Return the figure of time against out-degree, a panel per number of vertices."""
     panels = []
-    for n in sorted({one.what["vertices"] for one in random}):
-        some = sorted(
-            (one for one in random if one.what["vertices"] == n), key=lambda o: o.what["degree"]
-        )
+    for n, some in by_size(random).items():
         series = [
             Series(
                 _named(label),

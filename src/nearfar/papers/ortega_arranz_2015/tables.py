@@ -103,6 +103,14 @@ def of_kind(done: Sequence[Done], kind: str) -> list[Done]:
     return [one for one in done if one.what["kind"] == kind]
 
 
+def by_size(random: Sequence[Done]) -> dict[int, list[Done]]:
+    """Return random graphs by number of vertices, each by degree."""
+    found: dict[int, list[Done]] = {}
+    for one in sorted(random, key=lambda o: (o.what["vertices"], o.what["degree"])):
+        found.setdefault(one.what["vertices"], []).append(one)
+    return found
+
+
 def tables_of(done: Sequence[Done]) -> list[Table]:
     """Return all tables that the finished tasks allow."""
     found = []
