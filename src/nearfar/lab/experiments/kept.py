@@ -71,18 +71,12 @@ class Kept:
             return []
         return [f"![{text}](images/{self.name}-{self.device}-{key}.png)", ""]
 
-    def table(self, key: str, level: str = "###", *, how: bool = True) -> list[str]:
-        """Return a table with title and caption, or nothing if its tasks are missing.
-
-        ``how=False`` leaves out the line on the table's origin, for sections that state it once.
-        """
-        if not self.there:
-            return [f"Not measured yet: `{self.command} -o DIR`.", ""]
+    def table(self, key: str) -> list[str]:
+        """Return a table with title and caption, or nothing if its tasks are missing."""
         if key not in self.tables:
             return []
         table = self.tables[key]
-        lines = [f"{level} {table['title']}", "", *markdown_table(table), "", table["caption"]]
-        return [*lines, "", *([self.how(), ""] if how else [])]
+        return [f"### {table['title']}", "", *markdown_table(table), "", table["caption"], ""]
 
     def summary(
         self,

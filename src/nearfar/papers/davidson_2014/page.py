@@ -222,7 +222,7 @@ def page() -> str:
         lines += [*beside(claims_of(cuda.done, "cuda"), _reasons(cuda)), ""]
         lines += [f"Wrong answers: {cuda.wrong()}. {cuda.full()}", ""]
         lines += cuda.summary("table-2", lambda row: f"{row[0]}, {row[1]}", _DEPTHS, _HOPS)
-        lines += cuda.table("table-3", how=False)
+        lines += cuda.table("table-3")
         lines += _figures(cuda, cuda.place())
     lines += ["## On the CPU of the build machine", "", cpu.how(), ""]
     if cpu.there:

@@ -138,7 +138,7 @@ def page() -> str:
         lines += [_batched(cuda), "", f"Wrong answers: {cuda.wrong()}. {cuda.full()}", ""]
         lines += cuda.figure("figures-3-4", f"Figures 3 and 4 on {cuda.place()}")
         for key in ("table-1", "figure-3"):
-            lines += cuda.table(key, how=False)
+            lines += cuda.table(key)
         lines += cuda.summary("iterations", lambda row: str(row[1]))
         lines += kernel.iterations(Part("kernel_times", "johnson"))
         lines += kernel.longest_rows(Part("paper_counts", "rows"))

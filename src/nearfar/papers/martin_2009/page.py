@@ -208,7 +208,7 @@ def page() -> str:
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
         lines += [f"Wrong answers of safe methods: {cuda.wrong()}. {cuda.full()}", ""]
         lines += _measured(cuda, cuda.place())
-        lines += cuda.table("counterexample", how=False)
+        lines += cuda.table("counterexample")
         lines += kernel.matrices(Part("kernel_times", "matrices"))
     lines += ["## On the CPU", ""]
     if cpu.there:
