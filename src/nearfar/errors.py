@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 __all__ = [
     "CacheError",
@@ -27,13 +27,18 @@ __all__ = [
     "VariantUnavailable",
     "VertexError",
     "ZeroCycleError",
+    "by_name",
     "did_you_mean",
+    "does_not_fit",
     "keyword",
     "listed",
     "not_reached",
     "quoted",
     "size_text",
+    "wrong_device",
 ]
+
+T = TypeVar("T")
 
 _QUOTED = 80
 _BITS = 1 << 10
@@ -92,6 +97,14 @@ def did_you_mean(given: str, known: Iterable[str], most: int = 1, cutoff: float 
 
     near = difflib.get_close_matches(given[:_QUOTED], list(known), most, cutoff)
     return f"; did you mean {' or '.join(map(quoted, near))}?" if near else ""
+
+
+def by_name(known: Mapping[str, T], name: str, what: str) -> T:
+    """Return the entry of a name, or raise an error that suggests similar names."""
+    if not isinstance(name, str) or name not in known:
+        hint = did_you_mean(str(name), known) or f": there are {', '.join(known)}"
+        raise OptionError(f"no {what} {quoted(name)}{hint}")
+    return known[name]
 
 
 class NearfarError(Exception):
@@ -295,6 +308,11 @@ class DistanceOverflowError(NearfarError, OverflowError):
     """Error for a distance that does not fit 64 bits, or floats of 32 where those were given."""
 
 
+def does_not_fit(dtype: Any, what: str = "a distance") -> DistanceOverflowError:
+    """Return the error for a sum that does not fit the widest dtype."""
+    return DistanceOverflowError(f"{what} does not fit {dtype}: scale the weights down")
+
+
 class UnreachableError(NearfarError, ValueError):
     """Error for a path to a vertex that the source does not reach."""
 
@@ -323,6 +341,11 @@ class KernelCompileError(NearfarError, RuntimeError):
 
 class SolverError(NearfarError, RuntimeError):
     """Error for a solver that stops without an answer, for example at its bound on steps."""
+
+
+def wrong_device(what: str) -> SolverError:
+    """Return the error for an outcome that only a faulty device explains."""
+    return SolverError(f"{what}: check the device with `nearfar doctor`")
 
 
 class ClusterError(NearfarError, RuntimeError):

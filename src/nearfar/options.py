@@ -179,12 +179,12 @@ def check_above_zero(**values: Any) -> None:
             raise OptionError(f"{name} is {quoted(value)}: give a number greater than 0")
 
 
-def file_name(given: Any, what: str = "file") -> str:
+def file_name(given: Any) -> str:
     """Return the name of a file as text, or refuse another argument."""
     try:
         return os.fsdecode(given)
     except TypeError:
-        raise OptionError(f"{what} is {quoted(given)}: give the name of a file") from None
+        raise OptionError(f"file is {quoted(given)}: give the name of a file") from None
 
 
 @functools.cache

@@ -141,7 +141,7 @@ def test_what_is_kept_makes_the_same_tables_and_figures(
     (image,) = (tmp_path / "images").iterdir()
     assert image.read_bytes() == (tmp_path / "run" / "figures" / "figure-4.png").read_bytes()
     missing = Kept("davidson-2014", "cuda")
-    assert "Not measured yet" in missing.table("table-2")[0]
+    assert "Not measured yet" in missing.how()
 
 
 @pytest.mark.usefixtures("undrawn")

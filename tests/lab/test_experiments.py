@@ -37,7 +37,7 @@ from nearfar.lab.experiments.experiment import (
     Task,
     whole,
 )
-from nearfar.lab.experiments.kept import at_once, patterns
+from nearfar.lab.experiments.kept import at_once
 from nearfar.lab.experiments.render import cell, draw, markdown_table
 from nearfar.lab.experiments.runner import Outcome, execute
 from nearfar.papers.ortega_arranz_2015.memory import solve_bytes
@@ -396,13 +396,6 @@ def test_tasks_at_the_same_time_are_counted_by_part() -> None:
     gpu = [task(1, 2), task(3, 2)]
     old = {"key": "y", "what": {}, "seconds": 3.0}
     assert at_once([*host, *gpu, old]) == {"host": 2, "": 1}
-
-
-def test_tasks_are_named_by_patterns_that_no_other_matches() -> None:
-    own = ["lists-01-g00", "lists-01-g02", "lists-02-g00", "lists-03-g01", "real-6", "real-7"]
-    assert patterns(own, []) == "`lists-*-*`, `real-*`"
-    text = patterns(own, ["lists-01-g01", "lists-09-g00", "real-8"])
-    assert text == "`lists-02-*`, `lists-03-*`, `lists-01-g00`, `lists-01-g02`, `real-6`, `real-7`"
 
 
 def test_host_methods_of_papers_are_tasks_of_their_own() -> None:

@@ -294,7 +294,6 @@ def test_memory_is_asked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("nearfar.measures.simple._WORTH_A_DEVICE", 1)
     assert (betweenness(graph) == want).all()  # auto continues on the CPU
     monkeypatch.setattr("nearfar.measures.simple.LARGEST_ON_DEVICE", 100)
-    monkeypatch.setattr(device_shares, "LARGEST_ON_DEVICE", 100)
     assert (betweenness(graph) == want).all()
     with pytest.raises(OptionError, match="up to 100 vertices and edges"):
         betweenness(graph, device="cuda")

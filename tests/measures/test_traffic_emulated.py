@@ -115,7 +115,7 @@ def test_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_loads, "_MOST_PAIRS", 1)
     with pytest.raises(OptionError, match="up to 1 pairs"):
         edge_loads(graph, [(0, 1, 1), (0, 2, 1)], device="cuda")
-    monkeypatch.setattr(device_loads, "LARGEST_ON_DEVICE", 1)
+    monkeypatch.setattr("nearfar.measures.simple.LARGEST_ON_DEVICE", 1)
     with pytest.raises(OptionError, match="up to 1 vertices and edges"):
         edge_loads(graph, [(0, 1, 1)], device="cuda")
 

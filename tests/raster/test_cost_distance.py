@@ -17,6 +17,7 @@ from nearfar.raster import (
     cost_distance,
     cost_distances,
     hiking,
+    least_cost_paths,
     path_cost,
 )
 from tests.covering import each_value
@@ -250,6 +251,22 @@ def test_two_threads_of_python_may_search_at_once() -> None:
         thread.join()
     assert len(got) == 4
     assert all(np.array_equal(surface.distances, want) for surface in got)
+
+
+def test_barriers_stay_barriers_where_integers_widen() -> None:
+    cost = np.full((1, 5), 2**30)
+    cost[0, 3] = -7
+    raster = Raster(cost, dtype="int32", no_data=-7, step="enter", lengths=False)
+    assert [raster.is_barrier(i) for i in range(5)] == [False, False, False, True, False]
+    surface = cost_distance(raster, (0, 0))
+    assert surface.distances[0, :3].tolist() == [0, 2**30, 2**31]
+    assert surface.reachable.tolist() == [[True, True, True, False, False]]
+    surface.verify()
+    with pytest.raises(errors.VertexError, match="on a barrier"):
+        cost_distance(raster, (0, 3))
+    paths = least_cost_paths(raster, [((0, 0), (0, 2))], 2)[0]
+    assert [path.cost for path in paths] == [2**31]
+    assert path_cost(raster, [(0, 2), (0, 3)]) == np.iinfo(np.int32).max
 
 
 def test_integers_widen_where_a_sum_does_not_fit() -> None:

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from nearfar.cli.console import plain
 from nearfar.errors import MissingDependencyError, OptionError
 from nearfar.graph.dtypes import unreached_value
-from nearfar.graph.graph import Graph
 from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
@@ -109,14 +108,18 @@ def save_answer(
             _json(temporary, paths, predecessors)
 
 
-def _names(graph: Graph, first: int, last: int) -> NDArray[Any]:
-    return graph.name_of(np.arange(first, last))
-
-
-def _named(graph: Graph, indices: NDArray[Any]) -> NDArray[Any]:
-    """Return external names of vertex indices; callers mask the entries below 0."""
-    names: NDArray[Any] = graph.name_of(np.maximum(indices, 0))
-    return names
+def _columns(
+    paths: Paths, predecessors: bool, first: int = 0, last: int | None = None
+) -> dict[str, tuple[NDArray[Any], NDArray[np.bool_]]]:
+    """Return the values of each column and which are missing, for a range of vertices."""
+    distances, name_of = paths._host_distances[first:last], paths.graph.name_of
+    names = name_of(np.arange(first, first + len(distances)))
+    missing = distances == unreached_value(distances.dtype)
+    found = {"vertex": (names, np.zeros_like(missing)), "distance": (distances, missing)}
+    if predecessors:
+        before = np.asarray(paths.predecessors)[first:last]
+        found["predecessor"] = name_of(np.maximum(before, 0)), before < 0
+    return found
 
 
 def _texts(values: NDArray[Any]) -> list[str]:
@@ -137,21 +140,15 @@ def _texts(values: NDArray[Any]) -> list[str]:
 def _csv(
     out: TextIO, paths: Paths, predecessors: bool, progress: Callable[[float, float], None] | None
 ) -> None:
-    graph, distances = paths.graph, paths._host_distances
-    n = graph.n_vertices
-    empty = unreached_value(distances.dtype)
-    before = paths.predecessors if predecessors else None
+    n = paths.graph.n_vertices
     out.write("vertex,distance,predecessor\n" if predecessors else "vertex,distance\n")
     for first in range(0, n, _ROWS):
         last = min(first + _ROWS, n)
-        part = distances[first:last]
-        columns = [_texts(_names(graph, first, last)), _texts(part)]
-        for i in np.flatnonzero(part == empty).tolist():
-            columns[1][i] = ""
-        if before is not None:
-            columns.append(_texts(_named(graph, before[first:last])))
-            for i in np.flatnonzero(before[first:last] < 0).tolist():
-                columns[2][i] = ""
+        columns = []
+        for values, missing in _columns(paths, predecessors, first, last).values():
+            columns.append(_texts(values))
+            for i in np.flatnonzero(missing).tolist():
+                columns[-1][i] = ""
         out.write("\n".join(map(",".join, zip(*columns, strict=True))))
         out.write("\n")
         if progress is not None:
@@ -170,49 +167,35 @@ def _parquet(path: Path, paths: Paths, predecessors: bool) -> None:
     import pyarrow
 
     module = parquet()
-    graph, distances = paths.graph, paths._host_distances
-    missing = distances == unreached_value(distances.dtype)
     columns = {
-        "vertex": pyarrow.array(_names(graph, 0, graph.n_vertices)),
-        "distance": pyarrow.array(distances, mask=missing),
+        name: pyarrow.array(values, mask=missing)
+        for name, (values, missing) in _columns(paths, predecessors).items()
     }
-    if predecessors:
-        before = paths.predecessors
-        columns["predecessor"] = pyarrow.array(_named(graph, before), mask=before < 0)
     table = pyarrow.table(columns).replace_schema_metadata({"nearfar": json.dumps(_facts(paths))})
     module.write_table(table, path)
 
 
 def _npz(path: Path, paths: Paths, predecessors: bool) -> None:
-    graph = paths.graph
-    names = _names(graph, 0, graph.n_vertices)
-    # NumPy would pickle objects, and pickles are unsafe to exchange.
-    names = names.astype("U") if names.dtype.kind == "O" else names
-    arrays: dict[str, Any] = {"vertex": names, "distance": paths._host_distances}
+    columns = _columns(paths, predecessors)
+    arrays: dict[str, Any] = {name: values for name, (values, _) in columns.items()}
     if predecessors:
         arrays["predecessor"] = np.asarray(paths.predecessors)
+    # NumPy would pickle objects, and pickles are unsafe to exchange.
+    if arrays["vertex"].dtype.kind == "O":
+        arrays["vertex"] = arrays["vertex"].astype("U")
     facts = np.array(json.dumps(_facts(paths)))
     with path.open("wb") as file:
         np.savez(file, facts=facts, **arrays)
 
 
 def _json(path: Path, paths: Paths, predecessors: bool) -> None:
-    graph, distances = paths.graph, paths._host_distances
     data = _facts(paths)
-    data["vertex"] = _names(graph, 0, graph.n_vertices).tolist()
-    missing = distances == unreached_value(distances.dtype)
-    # A float32 keeps its own shortest text; json would write that of the double.
-    if distances.dtype == np.float32:
-        values: list[Any] = [float(text) for text in distances.astype("U").tolist()]
-    else:
-        values = distances.tolist()
-    for i in np.flatnonzero(missing).tolist():
-        values[i] = None
-    data["distance"] = values
-    if predecessors:
-        before = paths.predecessors
-        data["predecessor"] = [
-            name if index >= 0 else None
-            for name, index in zip(_named(graph, before).tolist(), before.tolist(), strict=True)
-        ]
+    for name, (values, missing) in _columns(paths, predecessors).items():
+        listed: list[Any] = values.tolist()
+        # A float32 keeps its own shortest text; json would write that of the double.
+        if name == "distance" and values.dtype == np.float32:
+            listed = [float(text) for text in values.astype("U").tolist()]
+        for i in np.flatnonzero(missing).tolist():
+            listed[i] = None
+        data[name] = listed
     path.write_text(json.dumps(data) + "\n", encoding="utf-8")

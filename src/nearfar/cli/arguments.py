@@ -251,7 +251,7 @@ def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "
     A place, ``LAT,LON`` in degrees or ``X,Y`` in other coordinates, is the vertex nearest to it.
     """
     place, numbers = two_numbers(text), graph.vertex_numbers
-    if place is not None and not _is_name(graph, text):
+    if place is not None and not graph._are_names(text):
         return _nearest_to_place(args, graph, text, *place)
     candidates: list[Any] = [text]
     for read_number in (int, float):
@@ -266,13 +266,8 @@ def read_vertex(args: argparse.Namespace, graph: Graph, text: str, what: str = "
         graph.index_of(candidates[-1], what)
         return candidates[-1]
     for name in candidates:
-        if isinstance(name, float) and math.isnan(name):
-            continue
-        try:
-            graph.index_of(name, what)
-        except VertexError:
-            continue
-        return name
+        if name == name and graph._are_names(name):  # not NaN
+            return name
     shown = listed(graph.name_of(np.arange(min(3, graph.n_vertices))).tolist())
     raise VertexError(
         f"{what} {quoted(text)} is not a vertex of this graph; its {graph.n_vertices:,} vertices "
@@ -286,21 +281,11 @@ def _comma_hint(graph: Graph, text: str) -> str:
     known = (
         all(part.isdecimal() and int(part) in numbers for part in parts)
         if numbers is not None
-        else all(_is_name(graph, part) for part in parts)
+        else all(graph._are_names(part) for part in parts)
     )
     if len(parts) < 2 or not known:
         return ""
     return f"; separate several vertices by spaces: {' '.join(parts)}"
-
-
-def _is_name(graph: Graph, text: str) -> bool:
-    if graph.vertex_numbers is not None:
-        return False
-    try:
-        graph.index_of(text, "vertex")
-    except VertexError:
-        return False
-    return True
 
 
 def vertex_list(

@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import DistanceOverflowError, GraphError, NegativeCycleError, SolverError
+from nearfar.errors import (
+    DistanceOverflowError,
+    GraphError,
+    NegativeCycleError,
+    SolverError,
+    does_not_fit,
+)
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widest
 from nearfar.graph.slots import Slot
@@ -73,9 +79,7 @@ def potentials(graph: Graph) -> NDArray[Any]:
     if stats["saturated"]:
         if graph.weight_dtype.itemsize == 4:
             return potentials(widest(graph))
-        raise DistanceOverflowError(
-            f"a sum of negative weights does not fit {graph.weight_dtype}: scale the weights down"
-        )
+        raise does_not_fit(graph.weight_dtype, "a sum of negative weights")
     if stats["proven"]:
         note_proven(graph, h)
     return h

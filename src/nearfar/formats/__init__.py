@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import GraphFormatError, OptionError, did_you_mean, keyword, quoted
+from nearfar.errors import GraphFormatError, OptionError, by_name, keyword
 from nearfar.formats.compression import split_suffix
 from nearfar.formats.files import Source, finish, replacing
 from nearfar.formats.roads.tntp import Traffic, read_flows, read_traffic, read_trips
@@ -91,7 +91,8 @@ def read(
     >>> graph = nearfar.read("USA-road-d.NY.gr.gz")             # doctest: +SKIP
     >>> graph = nearfar.read("wiki-Vote.txt", directed=False)   # doctest: +SKIP
     """
-    wanted = None if format is None else _named(format)  # a wrong name fails before any reading
+    # A wrong name fails before any reading.
+    wanted = None if format is None else by_name(formats(), format, "format")
     source = Source(path, progress, max_unpacked)
     spec = wanted or _detect(source)
     if spec.read is None:
@@ -161,7 +162,8 @@ def write(
 
 def written_as(name: str, format: str | None) -> Format:
     """Return the format in which a file is written, with a writer."""
-    for spec in with_suffix(split_suffix(name)[0]) if format is None else [_named(format)]:
+    named = None if format is None else [by_name(formats(), format, "format")]
+    for spec in named or with_suffix(split_suffix(name)[0]):
         if spec.write is not None:
             return spec
     what = f"files named {os.path.basename(name)!r}" if format is None else f"{format} files"
@@ -226,11 +228,3 @@ def _detect(source: Source) -> Format:
         f"neither the suffix {source.suffix or '(none)'} nor the content tells the format: pass "
         f"{keyword('format', ...)}, one of {', '.join(formats())}"
     )
-
-
-def _named(name: str) -> Format:
-    table = formats()
-    if name not in table:
-        hint = did_you_mean(name, table) or f": use one of {', '.join(table)}"
-        raise OptionError(f"no format {quoted(name)}{hint}")
-    return table[name]

@@ -161,16 +161,6 @@ class Source:
         if n > max(1 << 24, 64 * self.data.size):
             raise self.fail(f"{n} vertices promised in a file of {self.data.size} bytes", line)
 
-    def sibling(self, suffix: str) -> str | None:
-        """Return the file of this name with another suffix, preferably compressed alike."""
-        packed = split_suffix(self.path)[1]
-        name = self.path[: len(self.path) - len(packed)]
-        stem = name[: len(name) - len(self.suffix)]
-        for other in dict.fromkeys((packed, "", *COMPRESSIONS)):
-            if os.path.isfile(stem + suffix + other):
-                return stem + suffix + other
-        return None
-
     def room(self, packed: int | None = None) -> int:
         """Return the maximum size of unpacked content; ``packed`` is its size in the file."""
         if self._max_unpacked is not None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from nearfar.errors import OptionError, did_you_mean, quoted
+from nearfar.errors import OptionError, by_name, did_you_mean, quoted
 from nearfar.graph.graph import Graph
 
 
@@ -148,10 +148,7 @@ def generate(name: str, **parameters: Any) -> Graph:
     >>> generate("path", vertices=3).n_edges
     2
     """
-    found = GENERATORS.get(name) if isinstance(name, str) else None
-    if found is None:
-        hint = did_you_mean(str(name), GENERATORS) or f": there are {', '.join(GENERATORS)}"
-        raise OptionError(f"no generator {quoted(name)}{hint}")
+    found = by_name(GENERATORS, name, "generator")
     known = [p.name for p in found.parameters]
     for given in parameters:
         if given not in known:

@@ -24,6 +24,7 @@ from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.generators.roads import SPEEDS, Streets, network
+from nearfar.graph.build import runs
 from nearfar.graph.graph import Graph
 
 _SPACING = 150.0  # metres between junctions, on average
@@ -246,9 +247,8 @@ def _cut(
 
         # Every line across every cut, from its near bank; the far bank is 2 water + 1 steps away.
         step, along = np.where(upright, 1, columns), np.where(upright, columns, 1)
-        piece = np.repeat(np.arange(k), length)
-        position = np.arange(len(piece)) - np.repeat(np.cumsum(length) - length, length)
-        bank = (start[piece] + position) * along[piece]
+        piece, position = runs(length, start)
+        bank = position * along[piece]
         bank += (middle - 1 - water)[piece] * step[piece]
         way = np.where(upright, 0, 1)[piece]
         open_ = exists[2 * bank + way]
@@ -286,8 +286,7 @@ def _bridges(
     """Choose the crossings of each cut: the highest levels first, ties at random."""
     high = level[2 * bank + way].astype(np.int64)
     order = np.lexsort((stream.unit(len(bank)) - high, piece))
-    count = np.bincount(piece, minlength=len(allowed))
-    rank = np.arange(len(bank)) - np.repeat(np.cumsum(count) - count, count)
+    _, rank = runs(np.bincount(piece, minlength=len(allowed)))
     chosen = order[rank < allowed[piece[order]]]
     over = (2 * water + 1) * step
     return np.column_stack([bank[chosen], (bank + over[piece])[chosen], high[chosen]])

@@ -30,14 +30,14 @@ void fill_integers(Out out, uint64_t key, uint64_t start, int64_t low, uint64_t 
 }
 
 // Multiples of 2^-53 (float64) or 2^-24 (float32) in [0, 1): exact, so no rounding can differ.
-void fill_unit(Out out, uint64_t key, uint64_t start, int threads) {
+void fill_unit(Out out, uint64_t key, int threads) {
   if (out.dtype() == nb::dtype<double>())
     return fill<double>(out, threads, [=](uint64_t i) {
-      return static_cast<double>(random(key, start + i) >> 11) * 0x1p-53;
+      return static_cast<double>(random(key, i) >> 11) * 0x1p-53;
     });
   if (out.dtype() == nb::dtype<float>())
     return fill<float>(out, threads, [=](uint64_t i) {
-      return static_cast<float>(random(key, start + i) >> 40) * 0x1p-24f;
+      return static_cast<float>(random(key, i) >> 40) * 0x1p-24f;
     });
   throw nb::type_error("out: float32 or float64");
 }
@@ -85,8 +85,7 @@ void fill_distinct(Out out, int64_t rows, int64_t k, int64_t n, uint64_t key, in
 NEARFAR_BIND(m) {
   m.def("generator_fill_integers", &fill_integers, nb::arg("out"), nb::arg("key"), nb::arg("start"),
         nb::arg("low"), nb::arg("range"), nb::arg("threads"));
-  m.def("generator_fill_unit", &fill_unit, nb::arg("out"), nb::arg("key"), nb::arg("start"),
-        nb::arg("threads"));
+  m.def("generator_fill_unit", &fill_unit, nb::arg("out"), nb::arg("key"), nb::arg("threads"));
   m.def("generator_fill_distinct", &fill_distinct, nb::arg("out"), nb::arg("rows"), nb::arg("k"),
         nb::arg("n"), nb::arg("key"), nb::arg("threads"));
 }

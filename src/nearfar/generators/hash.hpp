@@ -1,5 +1,5 @@
-// The random numbers of every generator: a hash of (key, counter), so value i does not depend on
-// earlier ones.
+// The random numbers of every generator, also used as hashes: value i is a hash of (key, i), so it
+// does not depend on earlier ones.
 //
 // random(key, i) is output i of the splitmix64 generator (Steele, Lea, Flood: "Fast splittable
 // pseudorandom number generators", OOPSLA 2014, figure 16) whose state starts at the key. Only

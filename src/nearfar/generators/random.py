@@ -75,15 +75,15 @@ class Stream:
         _cpu.generator_fill_integers(out, self.key, start, low, high - low + 1, threads())
         return out
 
-    def unit(self, count: int, dtype: Any = np.float64, start: int = 0) -> NDArray[Any]:
+    def unit(self, count: int, dtype: Any = np.float64) -> NDArray[Any]:
         """Return uniform multiples of 2**-53 (float64) or 2**-24 (float32) in [0, 1)."""
         from nearfar import _cpu
 
         out = np.empty(count, dtype)
-        _cpu.generator_fill_unit(out, self.key, start, threads())
+        _cpu.generator_fill_unit(out, self.key, threads())
         return out
 
-    def below(self, probability: float, count: int, start: int = 0) -> NDArray[np.bool_]:
+    def below(self, probability: float, count: int) -> NDArray[np.bool_]:
         """Draw True with the given probability, independently, shape ``(count,)``."""
         if probability >= 1.0:
             return np.ones(count, bool)
@@ -91,7 +91,7 @@ class Stream:
         out = np.empty(count, bool)
         for i in range(0, count, block):
             part = out[i : i + block]
-            np.less(self.bits(len(part), start + i), limit, out=part)
+            np.less(self.bits(len(part), i), limit, out=part)
         return out
 
     def distinct_others(self, rows: int, k: int, n: int, dtype: Any) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from nearfar.generators import common
 from nearfar.generators.catalogue import generator
 from nearfar.generators.random import Stream
 from nearfar.generators.roads import SPEEDS, Streets, network
+from nearfar.graph.build import runs
 from nearfar.graph.graph import Graph
 
 _SPACING = 150.0  # metres between junctions
@@ -143,9 +144,7 @@ def _subdivide(
     junction_id = np.arange(n) + np.cumsum(owned) - owned
     first_id = before + ends[:, 0] + 1  # id of a street's first chain vertex
 
-    segments = chain + 1
-    street = np.repeat(np.arange(len(ends)), segments)
-    position = np.arange(len(street)) - np.repeat(np.cumsum(segments) - segments, segments)
+    street, position = runs(chain + 1)
     chained = first_id[street] + position
     sources = np.where(position == 0, junction_id[ends[street, 0]], chained - 1)
     targets = np.where(position == chain[street], junction_id[ends[street, 1]], chained)

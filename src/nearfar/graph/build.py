@@ -72,7 +72,8 @@ class HostArrays:
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
         """Return the targets of the first edges of some vertices, at most ``most`` per vertex."""
-        places = edge_places(self.indptr[vertices], self.indptr[vertices + 1], most)
+        begin = self.indptr[vertices]
+        _, places = runs(np.minimum(self.indptr[vertices + 1] - begin, most), begin)
         found: NDArray[Any] = self.indices[places]
         return found
 
@@ -125,11 +126,15 @@ class HostArrays:
         return unpaired_edge(tails, self.indices, weights)
 
 
-def edge_places(begin: NDArray[Any], end: NDArray[Any], most: int) -> NDArray[Any]:
-    """Return the positions of the first edges of some rows, at most ``most`` per row."""
-    counts = np.minimum(end - begin, most)
-    ends = np.cumsum(counts)
-    return np.repeat(begin - (ends - counts), counts) + np.arange(int(ends[-1]))
+def runs(
+    sizes: NDArray[Any], begin: NDArray[Any] | int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the members of runs of some sizes: the index of each one's run, and its position.
+
+    Positions of a run count from ``begin``.
+    """
+    which = np.repeat(np.arange(len(sizes)), sizes)
+    return which, np.arange(len(which)) + (begin - np.cumsum(sizes) + sizes)[which]
 
 
 def row_edges(
@@ -137,9 +142,7 @@ def row_edges(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the index of the row of each position in some rows, and all these positions."""
     begin = first[rows].astype(np.int64)
-    sizes = first[rows + 1].astype(np.int64) - begin
-    which = np.repeat(np.arange(len(rows)), sizes)
-    return which, np.arange(len(which)) + (begin - np.cumsum(sizes) + sizes)[which]
+    return runs(first[rows + 1].astype(np.int64) - begin, begin)
 
 
 def row_starts(sizes: NDArray[Any]) -> NDArray[np.int64]:

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from nearfar.errors import GraphError
 from nearfar.graph.build import (
     checked_weights,
-    edge_places,
     index_dtype,
     refuse_dtype,
     refuse_index,
     refuse_row,
     refuse_weight,
+    runs,
     unpaired_edge,
 )
 from nearfar.graph.given import as_weight_dtype, checked_indices
@@ -79,7 +79,8 @@ class DeviceArrays:
         cp = runtime.cupy()
         picked = cp.asarray(vertices)
         begin = runtime.download(indptr[picked]).astype(np.int64)
-        places = edge_places(begin, runtime.download(indptr[picked + 1]), most)
+        end = runtime.download(indptr[picked + 1])
+        _, places = runs(np.minimum(end - begin, most), begin)
         return runtime.download(indices[cp.asarray(places)])
 
     def astype(self, dtype: np.dtype[Any]) -> DeviceArrays:

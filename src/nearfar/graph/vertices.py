@@ -115,6 +115,16 @@ class Vertices:
             raise VertexError(f"{what} {quoted(vertex)} is outside the graph: {valid}")
         return int(vertex) - numbers.start
 
+    def _are_names(self, given: Any) -> bool:
+        """Return whether vertices have names, and these are one or several of them."""
+        if self.vertex_numbers is not None:
+            return False
+        try:
+            self.index_of(given)
+        except VertexError:
+            return False
+        return True
+
     @cached_property
     def _index_by_name(self) -> dict[Any, int]:
         """Dict from names to indices; -1 for a name of several vertices."""

@@ -176,6 +176,15 @@ def takes_device(device: Any, graph: Graph, sources: int, tolerance: float = 0.0
     return work >= _WORTH_A_DEVICE and runtime.available() is True
 
 
+def require_device_size(graph: Graph) -> None:
+    """Refuse a graph that the kernels do not support."""
+    if (most := max(graph.n_vertices, graph.n_edges)) > LARGEST_ON_DEVICE:
+        raise OptionError(
+            f"{keyword('device', 'cuda')} takes up to {LARGEST_ON_DEVICE} vertices and edges, and "
+            f"this graph has {most}: use {keyword('device', 'cpu')}"
+        )
+
+
 def on_device_or_cores(
     device: Any, on_device: Callable[[], Answer], on_cores: Callable[[], Answer]
 ) -> Answer:

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from nearfar import _cpu
 from nearfar.cpu.potentials import negative_cycle_error, potentials, refuse_negative_cycle
 from nearfar.errors import (
-    DistanceOverflowError,
     GraphError,
     NegativeCycleError,
     OptionError,
+    does_not_fit,
     keyword,
     not_reached,
     quoted,
@@ -677,7 +677,7 @@ class Prepared(Graph):
                 if not np.isfinite(found).all():
                     found = np.append([0.0], np.cumsum(weights, dtype=np.float64))
             if not np.isfinite(found).all():
-                raise DistanceOverflowError("a path does not fit float64: scale the weights down")
+                raise does_not_fit("float64", "a path")
             return list(found.tolist())
         if self.fixed is None and weights.dtype.itemsize == 8 and self._may_saturate:
             return [0, *itertools.accumulate(weights.tolist())]

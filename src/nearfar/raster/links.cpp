@@ -184,6 +184,31 @@ Owned<int64_t> raster_path(ConstArray away, ConstArray links_given, int64_t cell
   return as_numpy(std::move(path));
 }
 
+// Returns the cost of a path, added as by a search but in 64 bits for integers, and the number of
+// its leading cells that are neighbours.
+nb::tuple raster_path_cost(const nb::dict& raster, Ids path) {
+  nb::tuple result;
+  with_weight_type(nb::cast<ConstArray>(raster["cost"]).dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    using Sum = std::conditional_t<std::is_integral_v<T>, int64_t, T>;
+    const RasterView<T> view = raster_view<T>(raster);
+    const int64_t* const cells = path.data();
+    Sum total = 0;
+    std::size_t i = 0;
+    for (; i < path.size(); ++i) {
+      if (i > 0) {
+        int k = 0;
+        while (k < view.steps && view.neighbour(cells[i], k) != cells[i - 1]) ++k;
+        if (k == view.steps) break;
+        total = lesser<Sum>(total, view.step(cells[i - 1], cells[i], k), unreached<Sum>());
+      }
+      if (view.passable(cells[i]) == unreached<T>()) total = unreached<Sum>();
+    }
+    result = nb::make_tuple(total, i);
+  });
+  return result;
+}
+
 // Returns (barriers, first negative cell or -1, least passable cost, greatest passable cost).
 nb::tuple raster_scan(ConstArray cost, std::optional<ConstArray> elevation, nb::object no_data,
                       int threads) {
@@ -255,6 +280,7 @@ NEARFAR_BIND(m) {
   m.def("raster_allocation", &raster_allocation, nb::arg("shape"), nb::arg("offsets"),
         nb::arg("links"), nb::arg("sources"), nb::arg("allocation"), nb::arg("threads"));
   m.def("raster_path", &raster_path, nb::arg("away"), nb::arg("links"), nb::arg("cell"));
+  m.def("raster_path_cost", &raster_path_cost, nb::arg("raster"), nb::arg("path"));
   m.def("raster_scan", &raster_scan, nb::arg("cost"), nb::arg("elevation").none(),
         nb::arg("no_data").none(), nb::arg("threads"));
 }

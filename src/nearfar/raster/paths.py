@@ -108,8 +108,8 @@ def least_cost_paths(
     options: dict[str, Any] = {"device": device, "threads": threads}
     found: list[list[LeastCostPath]] = [[] for _ in ends]
     for source, which in by_source.items():
-        targets = [_cell(grid, ends[i][1]) for i in which]
-        surface = cost_distance(grid, _cell(grid, source), targets=targets, **options)
+        targets = [grid._cell(ends[i][1]) for i in which]
+        surface = cost_distance(grid, grid._cell(source), targets=targets, **options)
         for i, target in zip(which, targets, strict=True):
             if surface.distance_to(target) < float("inf"):
                 path = surface.path_to(target)
@@ -142,51 +142,19 @@ def path_cost(raster: Raster | ArrayLike, cells: ArrayLike) -> Any:
     OptionError
         If two consecutive cells are not neighbours.
     """
+    from nearfar import _cpu
+
     if not isinstance(raster, Raster):
         raster = Raster(raster)
     places = raster.cells(cells)
-    path = np.stack(np.unravel_index(places, raster.shape), axis=1)
-    given = raster._describe_steps(raster.dtype)
-    moves = [tuple(move) for move in (path[:-1] - path[1:]).tolist()]
-    number = {tuple(step): i for i, step in enumerate(raster.steps.tolist())}
-    wrong = next((i for i, move in enumerate(moves) if move not in number), None)
-    if wrong is not None:
-        a, b = (tuple(path[wrong + j].tolist()) for j in (0, 1))
+    total, end = _cpu.raster_path_cost(raster._describe(), places)
+    if end < len(places):
+        a, b = (raster._cell(int(at)) for at in places[end - 1 : end + 1])
         raise OptionError(f"cells {a} and {b} of the path are not neighbours")
-    if any(raster.is_barrier(int(at)) for at in places) or _cuts_corners(raster, path):
-        return raster.dtype.type(unreached_value(raster.dtype))
-    which = np.array([number[move] for move in moves], dtype=int)
-    values = raster.cost[tuple(path.T)]
-    if raster.step == "enter":
-        weights = given["factors"][which] * values[1:]
-    else:
-        weights = given["factors"][which] * (values[:-1] + values[1:])
-    if raster.elevation is not None:
-        heights = raster.elevation[tuple(path.T)]
-        table, low, scale = given["table"]
-        place = (np.diff(heights) * given["inverses"][which] - low) * scale
-        place = np.clip(place, 0, raster.dtype.type(len(table) - 2))
-        at = place.astype(int)
-        part = place - at.astype(raster.dtype)
-        with np.errstate(invalid="ignore"):
-            between = table[at] + part * (table[at + 1] - table[at])
-            weights = weights * np.where(part > 0, between, table[at])
-        weights[np.isnan(weights)] = np.inf  # a cost of 0 on an impassable slope
-    if raster.dtype.kind == "i":
-        total = sum(weights.tolist())  # of Python's integers, which do not wrap
-        wide = raster.dtype if total < np.iinfo(raster.dtype).max else np.dtype(np.int64)
-        return wide.type(min(total, np.iinfo(wide).max))
-    start = np.zeros(1, dtype=raster.dtype)
-    return np.add.accumulate(np.concatenate([start, weights.astype(raster.dtype)]))[-1]
-
-
-def _cuts_corners(raster: Raster, path: NDArray[np.int64]) -> bool:
-    """Return whether a path takes a diagonal step next to a barrier although that is forbidden."""
-    if raster.cut_corners:
-        return False
-    a, b = path[:-1], path[1:]
-    beside = np.concatenate([np.stack([a[:, 0], b[:, 1]], 1), np.stack([b[:, 0], a[:, 1]], 1)])
-    return any(raster.is_barrier(int(at)) for at in raster.cells(beside))
+    wide = unreached_value(np.dtype(np.int64))
+    if raster.dtype == np.int32 and np.iinfo(np.int32).max <= total < wide:
+        return np.int64(total)  # finite, but beyond 32 bits
+    return raster.dtype.type(min(total, unreached_value(raster.dtype)))
 
 
 def _alternatives(
@@ -201,11 +169,7 @@ def _alternatives(
     # Penalties may not fit int32.
     values = grid.cost.astype(np.int64) if grid.dtype == np.int32 else grid.cost.copy()
     top = values.dtype.type(_greatest(values.dtype))
-    barriers = np.zeros(grid.shape, dtype=bool)
-    if grid.no_data is not None:  # found before penalties change costs
-        barriers = values == grid.no_data
-    barriers |= ~(values >= 0)
-    values[barriers] = unreached_value(values.dtype)
+    values[~grid._passable(grid.cost)] = unreached_value(values.dtype)
     seen = {paths[0].cells.tobytes()}
     ends = (tuple(paths[0].cells[0].tolist()), tuple(paths[0].cells[-1].tolist()))
     newest = paths[0].cells
@@ -241,7 +205,3 @@ def _pair(grid: Raster, pair: Any) -> tuple[int, int]:
     if any(len(cells) != 1 for cells in first):
         raise OptionError(f"pairs: {quoted(pair)} is not one source and one target")
     return int(first[0][0]), int(first[1][0])
-
-
-def _cell(grid: Raster, position: int) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.unravel_index(position, grid.shape))

@@ -359,7 +359,10 @@ class Raster:
     def _describe(self, dtype: np.dtype[Any] | None = None) -> dict[str, Any]:
         """Return the raster in the form that the CPU engine reads."""
         kind = self.dtype if dtype is None else dtype
-        return {"cost": self.cost.astype(kind, copy=False), **self._describe_steps(kind)}
+        cost = self.cost.astype(kind, copy=False)
+        if kind != self.dtype:
+            cost[self.cost == unreached_value(self.dtype)] = unreached_value(kind)
+        return {"cost": cost, **self._describe_steps(kind)}
 
     def _describe_steps(self, kind: np.dtype[Any]) -> dict[str, Any]:
         """Return the parameters that an engine needs besides the costs."""
@@ -395,10 +398,13 @@ class Raster:
             return _SLOPE
         return _RULES[self.step] if self.cut_corners else _CORNERS
 
-    def _cost_of(self, cell: int | tuple[int, ...]) -> Any:
+    def _cell(self, position: int) -> tuple[int, ...]:
+        """Return the indices of a cell, given by its position."""
+        return tuple(int(i) for i in np.unravel_index(position, self.shape))
+
+    def _cost_of(self, cell: tuple[int, ...]) -> Any:
         """Return the cost of one cell, without copying all costs from a device."""
-        array = self._array if isinstance(cell, tuple) else self._array.reshape(-1)
-        return array[cell].item()
+        return self._array[cell].item()
 
     def _with_cost(self, cost: NDArray[Any]) -> Raster:
         """Return the same raster with other costs, at least 0 and without marks of missing data."""
@@ -418,26 +424,31 @@ class Raster:
 
     def _scaled(self) -> Raster:
         """Return a raster of float64 with the same passable steps, whose distances are finite."""
-        cost = self.cost.astype(np.float64)
-        barriers = ~(cost >= 0)
-        if self.no_data is not None:
-            barriers |= self.cost == self.no_data
-        if self.dtype.kind == "i":
-            barriers |= self.cost == unreached_value(self.dtype)
-        cost *= 2.0**-300
-        cost[barriers] = np.inf
-        made = self._with_cost(cost)
+        scaled = self.cost.astype(np.float64) * 2.0**-300
+        made = self._with_cost(np.where(self._passable(self.cost), scaled, np.inf))
         if self.elevation is not None:
             made.elevation = self.elevation.astype(np.float64)
         return made
 
     def is_barrier(self, cell: int) -> bool:
         """Return whether no path enters a cell, given by its position."""
-        value = self._cost_of(cell)
-        if self.elevation is not None and not math.isfinite(self.elevation.reshape(-1)[cell]):
-            return True
+        return not self._may_enter(np.array([cell]))[0]
+
+    def _may_enter(self, cells: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which cells, given by their positions, a path may enter."""
+        costs, heights = self._array.reshape(-1), self.elevation
+        if self.device_cost is None:
+            some = costs[cells]
+        else:  # one by one: CuPy would compile a kernel to gather them
+            some = np.array([costs[i].item() for i in cells.tolist()], dtype=self.dtype)
+        open_: NDArray[np.bool_] = self._passable(some)
+        return open_ if heights is None else open_ & np.isfinite(heights.reshape(-1)[cells])
+
+    def _passable(self, costs: Any) -> Any:
+        """Return which of some costs, on the host or a device, are not those of barriers."""
+        open_ = (costs >= 0) & (costs < unreached_value(self.dtype))  # not NaN
         marked = _no_data_in(self.no_data, self.dtype)
-        return not math.isfinite(value) or value < 0 or (marked is not None and value == marked)
+        return open_ if marked is None else open_ & (costs != marked)
 
     def _scan(self, again: bool = False) -> tuple[int, int, Any, Any]:
         """Return number of barriers, first negative cell or -1, least and greatest cost."""
@@ -445,13 +456,28 @@ class Raster:
         if found is None:
             from nearfar import _cpu
 
-            marked = _no_data_in(self.no_data, self.dtype)
             if self.device_cost is not None:
-                found = _scan_on_device(self.device_cost, self.elevation, marked)
+                found = self._scan_on_device()
             else:
+                marked = _no_data_in(self.no_data, self.dtype)
                 found = _cpu.raster_scan(self.cost, self.elevation, marked, check_threads(None))
             self._scanned = found
         return found
+
+    def _scan_on_device(self) -> tuple[int, int, Any, Any]:
+        cost, open_ = self.device_cost, self._passable(self.device_cost)
+        if self.elevation is not None:
+            open_ &= upload(np.isfinite(self.elevation))
+        passable, negative = cost[open_], self._negative().reshape(-1)
+        first = int(negative.argmax()) if bool(negative.any()) else -1
+        ends = (passable.min().item(), passable.max().item()) if passable.size else (0, 0)
+        return int(cost.size - passable.size), first, *ends
+
+    def _negative(self) -> Any:
+        """Return which costs are negative without being a mark of missing data."""
+        marked = _no_data_in(self.no_data, self.dtype)
+        negative = self._array < 0
+        return negative if marked is None else negative & (self._array != marked)
 
     def _refuse_negative(self) -> None:
         """Raise an error for a negative cost, unless those are barriers."""
@@ -609,22 +635,6 @@ def _in_dtype(array: NDArray[Any], dtype: np.dtype[Any], no_data: Any) -> NDArra
     return np.require(array, dtype=dtype, requirements=("C", "A"))
 
 
-def _scan_on_device(
-    cost: Any, elevation: NDArray[Any] | None, no_data: Any
-) -> tuple[int, int, Any, Any]:
-    """Return number of barriers, first negative cell or -1, least and greatest passable cost."""
-    cp = module_of(cost)
-    data = cp.ones(cost.shape, dtype=bool) if no_data is None else cost != no_data
-    negative = ((cost < 0) & data).reshape(-1)
-    open_ = data & (cost >= 0) & (cost < unreached_value(np.dtype(cost.dtype)))
-    if elevation is not None:
-        open_ &= cp.isfinite(upload(elevation))
-    passable = cost[open_]
-    first = int(negative.argmax()) if bool(negative.any()) else -1
-    ends = (passable.min().item(), passable.max().item()) if passable.size else (0, 0)
-    return int(cost.size - passable.size), first, *ends
-
-
 def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
     """Return the mark of barriers in a dtype; None if no cost can equal it."""
     if no_data is None:
@@ -639,13 +649,9 @@ def _no_data_in(no_data: Any, dtype: np.dtype[Any]) -> Any:
 
 def _negative(raster: Raster, first: int) -> NegativeWeightError:
     """Return the error for a negative cost, which names the cell instead of an edge."""
-    negative = raster._array < 0
-    marked = _no_data_in(raster.no_data, raster.dtype)
-    if marked is not None:
-        negative &= raster._array != marked
-    count = int(negative.sum())
+    count = int(raster._negative().sum())
     error = NegativeWeightError(first, count)
-    cell = tuple(int(i) for i in np.unravel_index(first, raster.shape))
+    cell = raster._cell(first)
     NearfarError.__init__(
         error,
         f"{count} negative cost{'s' if count > 1 else ''}, the first at cell {cell}: costs are "

@@ -130,10 +130,9 @@ def cost_distance(
     starts = grid.cells(sources, "source")
     if not len(starts):
         raise OptionError("sources is empty: name at least one cell")
-    for start in starts:
-        if grid.is_barrier(int(start)):
-            cell = tuple(int(i) for i in np.unravel_index(start, grid.shape))
-            raise VertexError(f"source {cell} is on a barrier: its cost is {grid._cost_of(cell)}")
+    for start in starts[~grid._may_enter(starts)]:
+        cell = grid._cell(start)
+        raise VertexError(f"source {cell} is on a barrier: its cost is {grid._cost_of(cell)}")
     ends = np.empty(0, dtype=np.int64) if targets is None else grid.cells(targets, "target")
     if targets is not None and not len(ends):
         raise OptionError("targets is empty: name at least one cell, or omit it")
@@ -233,7 +232,7 @@ def cost_distances(
     named = None if ends is None else np.stack(np.unravel_index(ends, grid.shape), axis=1)
     rows = []
     for start in starts:
-        cell = [int(i) for i in np.unravel_index(start, grid.shape)]
+        cell = grid._cell(start)
         surface = cost_distance(
             grid, cell, targets=named, device=device, threads=threads, limit=limit
         )
@@ -428,7 +427,7 @@ def _refuse_overflow(
     lost = np.isfinite(passable) & (to_host(distances) == unreached_value(dtype))
     which = np.flatnonzero(lost) if not ends.size else ends[lost.reshape(-1)[ends]]
     if len(which):
-        cell = tuple(int(i) for i in np.unravel_index(which[0], grid.shape))
+        cell = grid._cell(which[0])
         way = "give dtype='float64'" if dtype == np.float32 else "scale the costs down"
         raise DistanceOverflowError(f"the distance of cell {cell} does not fit {dtype}: {way}")
 

@@ -185,7 +185,7 @@ class Surface:
         end = self._one(cell)
         if self.distance_to(cell) == float("inf"):
             beyond = "" if self.limit is None else f" within the limit {self.limit}"
-            raise UnreachableError(f"cell {self._name(end)} is not reached{beyond}")
+            raise UnreachableError(f"cell {self.raster._cell(end)} is not reached{beyond}")
         path = _cpu.raster_path(self._away(), self.links.reshape(-1), end)
         return np.stack(np.unravel_index(path, self.raster.shape), axis=1).astype(np.int64)
 
@@ -260,12 +260,11 @@ class Surface:
             raise VertexError(f"cell is {quoted(cell)}: give one, or several to paths_to")
         return int(found[0])
 
-    def _name(self, position: int) -> tuple[int, ...]:
-        return tuple(int(i) for i in np.unravel_index(position, self.raster.shape))
-
     def _flaw(self, flaw: tuple[str, int, int]) -> ProofError:
         kind, u, v = flaw
         flat = self._values.reshape(-1)
         return ProofError(
-            _BROKEN[kind].format(u=self._name(u), v=self._name(v), du=flat[u], dv=flat[v])
+            _BROKEN[kind].format(
+                u=self.raster._cell(u), v=self.raster._cell(v), du=flat[u], dv=flat[v]
+            )
         )

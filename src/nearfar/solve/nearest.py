@@ -13,7 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.algorithms.bounded.nearest import nearest_within
-from nearfar.errors import DistanceOverflowError, NegativeCycleError, OptionError, keyword
+from nearfar.errors import (
+    DistanceOverflowError,
+    NegativeCycleError,
+    OptionError,
+    does_not_fit,
+    keyword,
+)
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
 from nearfar.graph.slots import Slot
@@ -148,10 +154,7 @@ def nearest_indices(
     try:
         paths = solve_one(joined, n, once=True, predecessors=tree, **given)
     except DistanceOverflowError:  # its message names the added vertex
-        raise DistanceOverflowError(
-            f"a distance from the sources does not fit {joined.weight_dtype}: scale the weights "
-            "down"
-        ) from None
+        raise does_not_fit(joined.weight_dtype, "a distance from the sources") from None
     distances = paths.distances[:n]
     if not tree:
         return Nearest(distances, None)

@@ -253,7 +253,12 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (PLACES + 10, {}, VertexError, "from the nearest street"),
     (np.zeros((2, 3)), {}, VertexError, "give x and y per row"),
     (PLACES, {"out": "pands"}, OptionError, "did you mean 'pandas'"),
-    (PLACES, {"out": np.empty((3, 3), int)}, OptionError, "give a float64 array of shape"),
+    (
+        PLACES,
+        {"out": np.empty((3, 3), int)},
+        OptionError,
+        r"out has shape \(3, 3\) and dtype int64: give \(3, 3\) and float64$",
+    ),
     (np.ma.masked_values(PLACES, PLACES[1, 0]), {}, VertexError, "place 1 is at nan"),
     (PLACES, {"out": np.broadcast_to(0.0, (3, 3))}, OptionError, "out is read-only"),
     (PLACES, {"block": 0}, OptionError, "block is 0"),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.cuda.device_graph import device_graph
-from nearfar.errors import SolverError
+from nearfar.errors import wrong_device
 from nearfar.graph.graph import Graph
 from nearfar.registry import FIGURES, UNADDED, Answer, Partial, Workspace
 from nearfar.system.devices import runtime
@@ -133,10 +133,7 @@ class Rows:
         counted = [rows.counters.get() for rows in (self, *others)]
         edges, steps, vertices = (sum(int(each[i]) for each in counted) for i in range(3))
         if not all(int(each[3]) for each in counted):
-            raise SolverError(
-                f"a row took more than {steps_allowed(self.n)} steps: check the device with "
-                "`nearfar doctor`"
-            )
+            raise wrong_device(f"a row took more than {steps_allowed(self.n)} steps")
         stats = {
             "iterations": steps,
             "edges_relaxed": edges,

@@ -18,7 +18,7 @@ from nearfar import _cpu
 from nearfar.algorithms.bellman_ford.cpu import solve
 from nearfar.cpu.potentials import proof_wanted
 from nearfar.cuda.device_graph import device_graph
-from nearfar.errors import SolverError
+from nearfar.errors import wrong_device
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
@@ -124,9 +124,8 @@ def decide(graph: Graph, source: int, answer: Answer) -> Answer:
 def finish(graph: Graph, source: int, run: QueueRun, finished: bool) -> Answer:
     """Return the answer after the rounds, decided on the CPU if necessary, with its counters."""
     if not finished and not graph.n_negative:
-        raise SolverError(
-            f"Bellman-Ford on CUDA did not end within {run.most_rounds(graph)} rounds: check the "
-            "device with `nearfar doctor`"
+        raise wrong_device(
+            f"Bellman-Ford on CUDA did not end within {run.most_rounds(graph)} rounds"
         )
     if not finished or proof_wanted(graph, int(source)):
         return decide(graph, source, run.answer())

@@ -24,7 +24,7 @@ from nearfar.algorithms.breadth_first.reverse import reverse_of, reversing_pays
 from nearfar.cuda.costs import one_launch
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
 from nearfar.cuda.loops.whole_solve import WholeSolve
-from nearfar.errors import OptionError, OutOfMemoryError, SolverError
+from nearfar.errors import OptionError, OutOfMemoryError, wrong_device
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
@@ -293,10 +293,7 @@ def breadth_first(
         control, records = search(around, around is not None)
     steps = int(control["steps"])
     if control["status"]:
-        raise SolverError(
-            f"breadth_first@cuda gave up after {steps} steps: check the device with "
-            "`nearfar doctor`"
-        )
+        raise wrong_device(f"breadth_first@cuda gave up after {steps} steps")
     if around is not None and workspace.limit is None and workspace.targets is None:
         history.by_balls.add(seconds)
     if control["wide"] or history.slower:

@@ -23,7 +23,7 @@ from nearfar.algorithms.near_far.one_launch.host import STAGE, entry_bytes, most
 from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.cuda.device_graph import Rows, upload_rows
 from nearfar.cuda.graph.sorted_rows import SEGMENT, sort_in_place
-from nearfar.errors import OptionError, SolverError, VariantUnavailable
+from nearfar.errors import OptionError, VariantUnavailable, wrong_device
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
@@ -352,9 +352,7 @@ class Partitioned:
 
     def _check(self, steps: int) -> None:
         if steps > most_steps(self.n):
-            raise SolverError(
-                f"{steps} steps for {self.n} vertices: check the device with `nearfar doctor`"
-            )
+            raise wrong_device(f"{steps} steps for {self.n} vertices")
 
     def _first(
         self, source: int, delta: float, limit: float | None, pull_share: int, eager_growth: float

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nearfar.cli.arguments import at_least_one, at_least_zero
 from nearfar.cli.console import Exit, emit, note, rows
 from nearfar.cli.parser import flag
-from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
+from nearfar.errors import MissingDependencyError, OptionError, by_name
 from nearfar.system.output import replacing
 from nearfar.system.progress import Progress
 
@@ -80,9 +80,7 @@ def _contenders(args: argparse.Namespace) -> list[Peer]:
 
     names = list(PEERS) if args.peers is None else args.peers
     for name in names:
-        if name not in PEERS:
-            hint = did_you_mean(name, PEERS) or f": there are {', '.join(PEERS)}"
-            raise OptionError(f"no peer {quoted(name)}{hint}")
+        by_name(PEERS, name, "peer")
     for method in args.methods:
         if method != "auto":
             find(method, "cpu")

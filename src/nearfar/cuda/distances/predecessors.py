@@ -9,7 +9,7 @@ import numpy as np
 
 from nearfar.cuda.device_graph import C_NAMES, DeviceGraph, device_graph
 from nearfar.cuda.graph.sorted_rows import SEGMENT, rows_are_sorted
-from nearfar.errors import SolverError, keyword
+from nearfar.errors import keyword, wrong_device
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
@@ -188,10 +188,7 @@ def _by_levels(
     }
     made.levels(runtime.device().multiprocessors, _THREADS, arguments, cooperative=True)
     if control.get().view(kind)["status"][0]:
-        raise SolverError(
-            f"predecessors were not found within {n + ROUNDS_BEYOND} rounds: check the device "
-            "with `nearfar doctor`"
-        )
+        raise wrong_device(f"predecessors were not found within {n + ROUNDS_BEYOND} rounds")
 
 
 def mask_above(graph: Graph, distances: Any, bound: Any) -> None:

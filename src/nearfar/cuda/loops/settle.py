@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.cuda.launch_shapes import LaunchShape, resolve
-from nearfar.errors import SolverError
+from nearfar.errors import wrong_device
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.options import LaunchOptions
@@ -191,9 +191,8 @@ def settle_loop(run: Settle, steps: Steps, workspace: Workspace) -> Answer:
             rows.append((frontier, working, edges, time.perf_counter() - began))
             before, frontier = now, settled
         if iterations > run.n:
-            raise SolverError(
-                f"{iterations} iterations for {run.n} vertices, although each settles at least "
-                "one: the device returned wrong minima; check it with `nearfar doctor`"
+            raise wrong_device(
+                f"{iterations} iterations for {run.n} vertices, but each settles one"
             )
         if done or (workspace.limit is not None and float(values[0]) > workspace.limit):
             break

@@ -5,19 +5,15 @@
 // are present with the same weight: an edge read at its smaller end is added and at its larger end
 // subtracted, and only a symmetric file gives zero (but for one chance in 2^64).
 #include "formats/text/text.hpp"
+#include "generators/hash.hpp"
 
 namespace nearfar::text {
 namespace {
 
-uint64_t mixed(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
 uint64_t edge_hash(int64_t low, int64_t high, int64_t weight) {
-  return mixed(uint64_t(low) * 0x9E3779B97F4A7C15u ^
-               mixed(uint64_t(high) + 0xD1B54A32D192ED03u * mixed(uint64_t(weight) + 1)));
+  using generators::mix;
+  return mix(uint64_t(low) * generators::golden ^
+             mix(uint64_t(high) + 0xD1B54A32D192ED03u * mix(uint64_t(weight) + 1)));
 }
 
 struct Metis {

@@ -262,16 +262,14 @@ def settle_ids(
     return (new_sources, new_targets), None, ids
 
 
-def encoded_names(
-    graph: Graph, forbidden: str, path: str
-) -> tuple[NDArray[np.int64], NDArray[np.uint8]] | None:
+def _encoded_names(graph: Graph, path: str) -> tuple[NDArray[np.int64], NDArray[np.uint8]] | None:
     """Return vertex names as UTF-8 with offsets for C++; None for consecutive numbers."""
     if graph.vertex_numbers is not None:
         return None
     graph._check_distinct_names("an edge list")
     texts = [str(name) for name in graph.name_of(np.arange(graph.n_vertices)).tolist()]
     for at, text in enumerate(texts):
-        if not text or any(c in forbidden for c in text) or text[0] in "#%":
+        if not text or any(c in " \t\r\n,;" for c in text) or text[0] in "#%":
             raise GraphFormatError(
                 f"vertex name {quoted(text)} of vertex {at} does not fit this format", path
             )
@@ -304,7 +302,7 @@ def write(graph: Graph, sink: Sink, *, weights: bool = True, header: bool = True
         keep=0 if graph.directed else 1,
         weights=weights,
         base=first,
-        names=encoded_names(graph, " \t\r\n,;", sink.path),
+        names=_encoded_names(graph, sink.path),
     )
 
 

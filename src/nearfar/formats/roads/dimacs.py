@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.formats.compression import split_suffix
+from nearfar.formats.compression import COMPRESSIONS, split_suffix
 from nearfar.formats.files import Sink, Source, chunks_of_rows, finish, replacing
 from nearfar.formats.specs import Format, register
 from nearfar.graph.graph import Graph
@@ -45,7 +45,9 @@ def read(
         directed = not found["treewidth"]
     beside: str | os.PathLike[str] | None = None
     if coordinates is None or coordinates is True:
-        beside = source.sibling(".co")
+        stem, packed = _stem(source.path)
+        names = (f"{stem}.co{other}" for other in dict.fromkeys((packed, "", *COMPRESSIONS)))
+        beside = next(filter(os.path.isfile, names), None)
     elif coordinates is not False:
         beside = coordinates
     if coordinates is True and beside is None:
@@ -129,12 +131,16 @@ def write_arcs(
         sink.tell(done, graph.n_edges)
 
 
+def _stem(path: str) -> tuple[str, str]:
+    """Return a path without its suffixes, and the suffix of its compression."""
+    suffix, packed = split_suffix(path)
+    return path[: len(path) - len(suffix) - len(packed)], packed
+
+
 def _write_coordinates(xy: NDArray[np.float64], graph_path: str, scale: float) -> None:
     from nearfar import _cpu
 
-    suffix, packed = split_suffix(graph_path)
-    stem = graph_path[: len(graph_path) - len(packed)] if packed else graph_path
-    stem = stem[: len(stem) - len(suffix)] if suffix else stem
+    stem, packed = _stem(graph_path)
     whole = np.ascontiguousarray(np.rint(xy * scale))
     with replacing(stem + ".co" + packed) as sink:
         sink.write(f"p aux sp co {len(xy)}\n".encode())

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import MissingDependencyError, OptionError, did_you_mean, quoted
+from nearfar.errors import MissingDependencyError, OptionError, by_name
 from nearfar.generators import generate
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
@@ -155,13 +155,11 @@ def load(name: str, shrink: int = 1) -> Graph:
 
 def named(name: str) -> SuiteGraph:
     """Return the benchmark graph of a name, if it exists."""
-    if name not in SUITE:
-        hint = did_you_mean(name, SUITE) or f": there are {', '.join(SUITE)}"
-        raise OptionError(f"no benchmark graph {quoted(name)}{hint}")
-    here = SUITE[name].available()
+    found = by_name(SUITE, name, "benchmark graph")
+    here = found.available()
     if here is not True:
         raise MissingDependencyError(f"benchmark graph {name}: {here}")
-    return SUITE[name]
+    return found
 
 
 def _reach(bare: Graph, source: int) -> int:

@@ -46,7 +46,7 @@ import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearfar.errors import OptionError, did_you_mean, quoted
+from nearfar.errors import OptionError, by_name
 from nearfar.options import canonical_device
 from nearfar.system.progress import Progress
 
@@ -92,11 +92,7 @@ def find(name: str) -> Experiment:
     OptionError
         For an unknown name; the message offers the nearest.
     """
-    known = experiments()
-    if name not in known:
-        hint = did_you_mean(name, known) or f": there are {', '.join(known)}"
-        raise OptionError(f"no experiment {quoted(name)}{hint}")
-    return known[name]
+    return by_name(experiments(), name, "experiment")
 
 
 def device_of(device: str) -> str:

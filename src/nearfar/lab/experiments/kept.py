@@ -71,18 +71,12 @@ class Kept:
             return []
         return [f"![{text}](images/{self.name}-{self.device}-{key}.png)", ""]
 
-    def table(self, key: str, level: str = "###", *, how: bool = True) -> list[str]:
-        """Return a table with title and caption, or nothing if its tasks are missing.
-
-        ``how=False`` leaves out the line on the table's origin, for sections that state it once.
-        """
-        if not self.there:
-            return [f"Not measured yet: `{self.command} -o DIR`.", ""]
+    def table(self, key: str) -> list[str]:
+        """Return a table with title and caption, or nothing if its tasks are missing."""
         if key not in self.tables:
             return []
         table = self.tables[key]
-        lines = [f"{level} {table['title']}", "", *markdown_table(table), "", table["caption"]]
-        return [*lines, "", *([self.how(), ""] if how else [])]
+        return [f"### {table['title']}", "", *markdown_table(table), "", table["caption"], ""]
 
     def summary(
         self,
@@ -135,8 +129,7 @@ class Kept:
         *fewer, most = sorted(self.by_gpu, key=lambda gpu: len(self.by_gpu[gpu]))
         told = []
         for gpu in fewer:
-            own = self.by_gpu[gpu]
-            told.append(f"{patterns(own, self.keys - set(own))} on {gpu}")
+            told.append(f"{', '.join(f'`{key}`' for key in self.by_gpu[gpu])} on {gpu}")
         return f" Measured {', '.join(told)}; everything else on {most}."
 
     def place(self) -> str:
@@ -164,49 +157,6 @@ class Kept:
             for case in one.result.get("cases", {}).values()
             if not case.get("unsafe")
         )
-
-
-_NUMBER = re.compile(r"(?<=-)g?\d+(?=-|$)")
-
-
-def patterns(keys: Iterable[str], others: Iterable[str]) -> str:
-    """Return task keys, with a star in place of numbers if several keys differ only in them."""
-    groups: dict[str, list[str]] = {}
-    for key in keys:
-        groups.setdefault(_NUMBER.sub("*", key), []).append(key)
-    names = []
-    for shape, some in groups.items():
-        alike = [key for key in others if _NUMBER.sub("*", key) == shape]
-        if len(some) == 1:
-            names.append(f"`{some[0]}`")
-        elif not alike:
-            names.append(f"`{shape}`")
-        else:
-            names += _stretches(some, alike)
-    return ", ".join(names)
-
-
-def _stretches(own: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Name keys briefly: as ranges of their first number that contain no key of others."""
-
-    def head(key: str) -> str:
-        first = _NUMBER.search(key)
-        at = first.end() if first else 0
-        return key[:at] + _NUMBER.sub("*", key[at:])
-
-    theirs = {head(key) for key in others}
-    stretches: list[list[str]] = [[]]
-    for one in sorted(theirs | {head(key) for key in own}):
-        if one in theirs:
-            stretches.append([])
-        else:
-            stretches[-1].append(one)
-    names = [
-        f"`{some[0]}` to `{some[-1]}`" if len(some) > 2 else ", ".join(f"`{x}`" for x in some)
-        for some in stretches
-        if some
-    ]
-    return names + [f"`{key}`" for key in own if head(key) in theirs]
 
 
 def at_once(tasks: Iterable[dict[str, Any]]) -> dict[str, int]:

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.errors import (
-    DistanceOverflowError,
     GraphError,
     OptionError,
-    SolverError,
     ZeroCycleError,
+    does_not_fit,
     keyword,
     quoted,
+    wrong_device,
 )
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
@@ -286,9 +286,8 @@ def raw_betweenness(
             only = np.array([looped.source], dtype=np.int64)
             _on_cores(graph, only, None, limit, False, False, 0.0, workers)
             name = quoted(graph.name_of(looped.source))
-            raise SolverError(
-                f"the GPU found a cycle of weight zero from {name}, but the CPU did not: "
-                "check the device with `nearfar doctor`"
+            raise wrong_device(
+                f"the GPU found a cycle of weight zero from {name}, but the CPU did not"
             ) from None
 
     takes = takes_device(device, reduced.graph, len(sources), relative)
@@ -338,9 +337,7 @@ def _on_cores(
             return on_vertices if on_edges is None else on_edges
         wide = widest(solved)
         if wide is solved:
-            raise DistanceOverflowError(
-                f"a distance does not fit {solved.weight_dtype}: scale the weights down"
-            )
+            raise does_not_fit(solved.weight_dtype)
         solved = wide
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.cuda.device_graph import DeviceGraph, device_graph
-from nearfar.errors import DistanceOverflowError, OptionError, keyword
+from nearfar.errors import DistanceOverflowError, does_not_fit
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate, widest
 from nearfar.graph.slots import Slot
 from nearfar.measures.centrality.folding import core_of
-from nearfar.measures.simple import LARGEST_ON_DEVICE
+from nearfar.measures.simple import require_device_size
 from nearfar.options import Devices, check_limit
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime, several
@@ -187,12 +187,7 @@ class _Run:
 
     def __init__(self, graph: Graph, asked: _Request) -> None:
         n, m = graph.n_vertices, graph.n_edges
-        if max(n, m) > LARGEST_ON_DEVICE:
-            raise OptionError(
-                f"{keyword('device', 'cuda')} takes up to {LARGEST_ON_DEVICE} vertices and edges, "
-                "and this graph "
-                f"has {max(n, m)}: use {keyword('device', 'cpu')}"
-            )
+        require_device_size(graph)
         self.graph, self.n, self.m = graph, n, m
         self.weighted = graph.is_weighted
         self.asked = asked
@@ -305,9 +300,7 @@ class _Run:
         if len(looped):
             raise ZeroCycleFrom(int(sources[looped[0]]))
         if (status & SATURATED).any():
-            raise DistanceOverflowError(
-                f"a distance does not fit {self.graph.weight_dtype}: scale the weights down"
-            )
+            raise does_not_fit(self.graph.weight_dtype)
 
 
 class _Launch:

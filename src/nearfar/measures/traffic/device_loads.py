@@ -13,7 +13,7 @@ from nearfar.errors import OptionError, keyword
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.measures.centrality.device_shares import in_a_width_that_fits
-from nearfar.measures.simple import LARGEST_ON_DEVICE
+from nearfar.measures.simple import require_device_size
 from nearfar.solve.many import distances
 from nearfar.system.devices import runtime
 
@@ -32,13 +32,7 @@ def device_loads(
     progress: Callable[[float, float], None] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """Return the load of each edge, and the lengths of all paths."""
-    most = max(graph.n_vertices, graph.n_edges)
-    if most > LARGEST_ON_DEVICE:
-        raise OptionError(
-            f"{keyword('device', 'cuda')} takes up to {LARGEST_ON_DEVICE} vertices and edges, and "
-            "this graph has "
-            f"{most}: use {keyword('device', 'cpu')}"
-        )
+    require_device_size(graph)
     if len(amounts) > _MOST_PAIRS:
         raise OptionError(
             f"{keyword('device', 'cuda')} takes up to {_MOST_PAIRS} pairs, and the demand has "

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearfar import _cpu
-from nearfar.errors import DistanceOverflowError, OptionError, quoted
+from nearfar.errors import OptionError, does_not_fit, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.saturation import may_saturate, widest
@@ -109,9 +109,7 @@ class Searched:
         if unreached.any() and may_saturate(wide):
             # Distances in edges never overflow, so they show every reachable pair.
             if (run(self.graph.without_weights()) != unreached).any():
-                raise DistanceOverflowError(
-                    f"a distance does not fit {wide.weight_dtype}: scale the weights down"
-                )
+                raise does_not_fit(wide.weight_dtype)
             run(wide)
 
 

@@ -91,6 +91,6 @@ def page() -> str:
             lines += [f"Wrong answers: {kept.wrong()}.", "", *_gains(kept)]
             lines += kept.figure("beyond", f"Speed and roofline on {where}")
             if kept.device == "cuda":
-                lines += kept.table("roofline", how=False)
+                lines += kept.table("roofline")
             lines += _nearness(kept)
     return "\n".join(lines).rstrip() + "\n"

@@ -52,11 +52,11 @@ def ratios(done: Sequence[Done], base: str, labels: Iterable[str]) -> list[float
     return [value for value in found if value is not None]
 
 
-def _work(done: Sequence[Done], top: str, bottom: str) -> list[float]:
-    """Return the work of a method over another's, by graph."""
+def _work(done: Sequence[Done]) -> list[float]:
+    """Return the work of Workfront Sweep over that of Near-Far, by graph."""
     found = []
     for one in done:
-        a, b = counts_of(one, top), counts_of(one, bottom)
+        a, b = counts_of(one, _SWEEP), counts_of(one, _NEAR_FAR)
         if a and b:
             found.append(a[0] / b[0])
     return found
@@ -154,7 +154,7 @@ def _four_dimensions(done: Sequence[Done]) -> list[Claim]:
     free = of_class(done, "scale-free graphs")
     deep = [c[0] for one in done if one not in free and (c := counts_of(one, _BF))]
     shallow = [c[0] for one in free if (c := counts_of(one, _BF))]
-    over = _work(done, _SWEEP, _NEAR_FAR)
+    over = _work(done)
     thin = {one.key: c[1] for one in done if (c := counts_of(one, _NEAR_FAR))}
     narrow = [thin[one.key] for one in roads if one.key in thin]
     wide = [value for key, value in thin.items() if key not in {one.key for one in roads}]
@@ -269,7 +269,7 @@ def _two_graphs(done: Sequence[Done]) -> list[Claim]:
         ("rmat", "nearly 2 times fewer edges", 2.0, 1.3),
     ):
         some = [one for one in done if one.key == name]
-        work, speed = _work(some, _SWEEP, _NEAR_FAR), ratios(some, _SWEEP, [_NEAR_FAR])
+        work, speed = _work(some), ratios(some, _SWEEP, [_NEAR_FAR])
         said = f"on {name} Near-Far touches {edges}"
         here = "{} times fewer than Workfront Sweep"
         found.append(ahead(f"{name}, edges", "Figure 4", said, work, fewer, here))

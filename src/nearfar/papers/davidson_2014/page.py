@@ -62,15 +62,6 @@ def _fewer(some: Sequence[Done]) -> str:
     return f"iterations: {', '.join(told)}"
 
 
-def _work(some: Sequence[Done]) -> str:
-    """Return the work of the same methods over Dijkstra's."""
-    told = [
-        f"{label} {spread([c[0] for one in some if (c := counts_of(one, label))])}"
-        for label in (_BF, _SWEEP, _NEAR_FAR)
-    ]
-    return f"work over Dijkstra's: {', '.join(told)}"
-
-
 def _smaller_delta(done: Sequence[Done]) -> str:
     """Return graphs on which Near-Far saves little, with its savings at the smallest delta."""
     told = []
@@ -231,7 +222,7 @@ def page() -> str:
         lines += [*beside(claims_of(cuda.done, "cuda"), _reasons(cuda)), ""]
         lines += [f"Wrong answers: {cuda.wrong()}. {cuda.full()}", ""]
         lines += cuda.summary("table-2", lambda row: f"{row[0]}, {row[1]}", _DEPTHS, _HOPS)
-        lines += cuda.table("table-3", how=False)
+        lines += cuda.table("table-3")
         lines += _figures(cuda, cuda.place())
     lines += ["## On the CPU of the build machine", "", cpu.how(), ""]
     if cpu.there:

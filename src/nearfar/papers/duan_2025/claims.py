@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from nearfar.lab.experiments.claims import Claim, Stated, ahead, claim, spread
 from nearfar.lab.experiments.experiment import Done
-from nearfar.papers.duan_2025.tables import BASE, BMSSP, METHODS, seconds
+from nearfar.papers.duan_2025.tables import BMSSP, METHODS, ratio_of, seconds
 
 
 def claims_of(done: Sequence[Done]) -> list[Claim]:
     """Return the statements with their outcomes on the measured graphs."""
-    ratios = [_over(one, BMSSP, BASE) for one in done]
+    ratios = [ratio_of(one, BMSSP) for one in done]
     known = [ratio for ratio in ratios if ratio is not None]
     work = [_work(one) for one in done]
     return [
@@ -35,18 +35,13 @@ def claims_of(done: Sequence[Done]) -> list[Claim]:
 
 def beside_others(done: Sequence[Done]) -> tuple[list[float], int, int]:
     """Return times over Dijkstra's, and the number of graphs on which BMSSP is fastest."""
-    known = [ratio for one in done if (ratio := _over(one, BMSSP, BASE)) is not None]
+    known = [ratio for one in done if (ratio := ratio_of(one, BMSSP)) is not None]
     some = [one for one in done if seconds(one, BMSSP) is not None]
     first = [
         seconds(one, BMSSP) == min(s for label in METHODS if (s := seconds(one, label)) is not None)
         for one in some
     ]
     return known, sum(first), len(first)
-
-
-def _over(one: Done, top: str, base: str) -> float | None:
-    above, below = seconds(one, top), seconds(one, base)
-    return None if above is None or not below else above / below
 
 
 def _work(one: Done) -> float | None:

@@ -49,7 +49,7 @@ def page() -> str:
         *cpu.figure("ratios", "Time relative to a heap"),
     ]
     first, *others = FAMILIES
-    lines += cpu.table(f"{first}-times", how=False)
+    lines += cpu.table(f"{first}-times")
     lines += [
         f"Times of {' and '.join(others)}, and counts of operations: `{cpu.command} -o DIR`.",
         "",

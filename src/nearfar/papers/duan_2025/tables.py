@@ -84,7 +84,7 @@ def figures_of(done: Sequence[Done]) -> list[Figure]:
         sizes = [one.what["exponent"] for one in graphs]
         series = []
         for label in METHODS:
-            ratios = [_ratio(one, label) for one in graphs]
+            ratios = [ratio_of(one, label) for one in graphs]
             if label != BASE and any(ratio is not None for ratio in ratios):
                 series.append(Series(label, sizes, ratios))
         panels.append(
@@ -96,6 +96,7 @@ def figures_of(done: Sequence[Done]) -> list[Figure]:
     return [Figure("ratios", "Time over that of Dijkstra's method", text, panels, columns=3)]
 
 
-def _ratio(one: Done, label: str) -> float | None:
+def ratio_of(one: Done, label: str) -> float | None:
+    """Return the time of a method over that of the binary heap, or None."""
     top, base = seconds(one, label), seconds(one, BASE)
     return None if top is None or not base else top / base

@@ -38,18 +38,18 @@ def iterations(kernels: Part) -> list[str]:
     return kernels.table(title, columns, rows, note, lambda row: str(row[2]))
 
 
-def relax_microseconds(kernels: Part, form: str) -> dict[str, float]:
-    """Return microseconds of the relax kernel per iteration of a form, by graph of the paper."""
+def relax_microseconds(kernels: Part) -> dict[str, float]:
+    """Return microseconds of the relax kernel per iteration of the flag form, by graph of the paper."""
     return {
         r["graph"]: kernel_seconds(r, *_RELAX) * 1e6 / r["counters"]["iterations"]
         for r in kernels.rows
-        if r["label"] == form and r["graph"] in PAPER_GRAPHS
+        if r["label"] == "flag" and r["graph"] in PAPER_GRAPHS
     }
 
 
-def relax_share(kernels: Part, graphs: Iterable[str], form: str) -> list[float]:
-    """Return the percent of a run that its relax kernel takes."""
-    return [share(kernels.at(g, form), *_RELAX) for g in graphs]
+def relax_share(kernels: Part, graphs: Iterable[str]) -> list[float]:
+    """Return the percent of a run of the flag form that its relax kernel takes."""
+    return [share(kernels.at(g, "flag"), *_RELAX) for g in graphs]
 
 
 def queue_over_flag(kernels: Part, graphs: list[str], *, relax: bool) -> list[float]:

@@ -32,7 +32,7 @@ def _reasons(cuda: Kept) -> dict[str, str]:
         f"an iteration is three launches and one value read back; on the {len(few)} small graphs it takes {cost} us for any "
         f"size{f', and the kernels are {spread(parts, 2)}% of it' if parts else ''}"
     )
-    row = kernel.row_cost(Part("paper_counts", "rows"), kernel.relax_microseconds(kernels, "flag"))
+    row = kernel.row_cost(Part("paper_counts", "rows"), kernel.relax_microseconds(kernels))
     behind = [k for k, r in results.items() if r["m"] >= FEW_EDGES and over(r, "queue") <= 1]
     heap = {k: r["cases"]["sequential"]["seconds_per_source"] * 1e3 for k, r in results.items()}
     many = [k for k, r in results.items() if r["m"] >= FEW_EDGES]
@@ -93,7 +93,7 @@ def _closer(kernels: Part, few: list[str]) -> str:
     many = [g for g in kernel.PAPER_GRAPHS if g not in few and g in kernels.graphs()]
     return (
         "the variants differ in the relax kernel, which takes a larger share of a run on the larger graphs: "
-        f"{spread(kernel.relax_share(kernels, few, 'flag'), 2)}% on the small ones, {spread(kernel.relax_share(kernels, many, 'flag'), 2)}% on the others"
+        f"{spread(kernel.relax_share(kernels, few), 2)}% on the small ones, {spread(kernel.relax_share(kernels, many), 2)}% on the others"
     )
 
 
@@ -138,7 +138,7 @@ def page() -> str:
         lines += [_batched(cuda), "", f"Wrong answers: {cuda.wrong()}. {cuda.full()}", ""]
         lines += cuda.figure("figures-3-4", f"Figures 3 and 4 on {cuda.place()}")
         for key in ("table-1", "figure-3"):
-            lines += cuda.table(key, how=False)
+            lines += cuda.table(key)
         lines += cuda.summary("iterations", lambda row: str(row[1]))
         lines += kernel.iterations(Part("kernel_times", "johnson"))
         lines += kernel.longest_rows(Part("paper_counts", "rows"))

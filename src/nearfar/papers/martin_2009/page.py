@@ -37,10 +37,10 @@ def _reasons(kept: Kept) -> dict[str, str]:
         ),
         "iterations": counted,
         "hybrids": "the host's share is negligible",
-        "2min": _apart(runs, "list", "U-GPU", "U-GPU+2min"),
+        "2min": _apart(runs, "U-GPU", "U-GPU+2min"),
         "F over U": f"U reads {looks} times as many edges, but an iteration needs the same launches in both",
         "F over U, host": f"U-CPU reads {host_looks} times as many edges as F-CPU, sequentially",
-        "atomics, lists": f"{_apart(runs, 'list', 'F-GPU', 'F-GPU-no-atomic')}; sums that are lost without atomics add an iteration on {sum(lost)} of {len(lost)} graphs",
+        "atomics, lists": f"{_apart(runs, 'F-GPU', 'F-GPU-no-atomic')}; sums that are lost without atomics add an iteration on {sum(lost)} of {len(lost)} graphs",
         "CPU": "every iteration scans all vertices, which a heap does not",
         "CPU, matrices": f"the loops read all n^2 entries, while FH reads only the edges, a fifth of them: F-CPU reads {share} times as many",
         "matrices, first": (
@@ -69,11 +69,11 @@ def _same(runs: Runs) -> str:
     return f"both read {word} edges in {word} iterations, according to their counters"
 
 
-def _apart(runs: Runs, kind: str, one: str, other: str) -> str:
+def _apart(runs: Runs, one: str, other: str) -> str:
     """Return a sentence on the number of graphs on which two methods differ beyond overlap."""
     apart = [
         [[sample[2] for sample in r["cases"][label]["samples"]] for label in (one, other)]
-        for r in runs.of(kind, one, other)
+        for r in runs.of("list", one, other)
         if abs(r["cases"][one]["median_seconds"] / r["cases"][other]["median_seconds"] - 1)
         >= OVERLAP
     ]
@@ -208,7 +208,7 @@ def page() -> str:
         lines += [*beside(claims_of(cuda.done), _reasons(cuda)), ""]
         lines += [f"Wrong answers of safe methods: {cuda.wrong()}. {cuda.full()}", ""]
         lines += _measured(cuda, cuda.place())
-        lines += cuda.table("counterexample", how=False)
+        lines += cuda.table("counterexample")
         lines += kernel.matrices(Part("kernel_times", "matrices"))
     lines += ["## On the CPU", ""]
     if cpu.there:

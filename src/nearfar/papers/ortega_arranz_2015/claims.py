@@ -10,7 +10,9 @@ from nearfar.lab.experiments.claims import Claim, OneOf, Stated, ahead, claim, s
 from nearfar.lab.experiments.experiment import Done
 from nearfar.lab.experiments.render import cell
 from nearfar.papers.ortega_arranz_2015.tables import (
+    by_size,
     counter_of,
+    milliseconds_of,
     name_of,
     of_kind,
     ratio_of,
@@ -120,8 +122,8 @@ def _on_random(random: Sequence[Done]) -> list[Claim]:
     thin = [one for one in random if one.what["degree"] == 2]
     host = ratios(_CPU, _MARTIN, thin)
     bends = []
-    for some in _by_size(random).values():
-        times = _known(ratio_of(some[0], _GPU, _GPU) and _milliseconds(o, _GPU) for o in some)
+    for some in by_size(random).values():
+        times = _known(milliseconds_of(one, _GPU) for one in some)
         wide = [one for one in some if one.what["degree"] >= 1000]
         if len(times) == len(some) > 2 and wide:
             bends.append((some, times))
@@ -160,19 +162,6 @@ def _on_random(random: Sequence[Done]) -> list[Claim]:
             tuned,
         ),
     ]  # fmt: skip
-
-
-def _milliseconds(one: Done, label: str) -> float | None:
-    entry = one.result["cases"].get(label)
-    return None if entry is None else float(entry["mean_seconds"]) * 1e3
-
-
-def _by_size(random: Sequence[Done]) -> dict[int, list[Done]]:
-    """Return random graphs by number of vertices, each by degree."""
-    found: dict[int, list[Done]] = {}
-    for one in sorted(random, key=lambda o: (o.what["vertices"], o.what["degree"])):
-        found.setdefault(one.what["vertices"], []).append(one)
-    return found
 
 
 def _on_real(real: Sequence[Done]) -> list[Claim]:
@@ -225,7 +214,7 @@ def _on_real(real: Sequence[Done]) -> list[Claim]:
 
 
 def _heap(random: Sequence[Done], real: Sequence[Done], done: Sequence[Done]) -> list[Claim]:
-    sizes = _by_size(random)
+    sizes = by_size(random)
     first = next(iter(sizes.values()), [])
     small = _known(ratio_of(one, _OPT, _HEAP) for one in first[:1] if one.what["degree"] == 2)
     found = [

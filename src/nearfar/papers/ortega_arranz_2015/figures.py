@@ -11,8 +11,10 @@ from nearfar.lab.experiments.experiment import Done, Figure, Panel, Series
 from nearfar.papers.ortega_arranz_2015.tables import (
     HOW,
     ORDER,
+    by_size,
     counter_of,
     labels_of,
+    milliseconds_of,
     name_of,
     of_kind,
     saved_by_tuning,
@@ -95,14 +97,15 @@ def _by_degree(
 ) -> Figure | None:
     """Return the figure of time against out-degree, a panel per number of vertices."""
     panels = []
-    for n in sorted({one.what["vertices"] for one in random}):
-        some = sorted(
-            (one for one in random if one.what["vertices"] == n), key=lambda o: o.what["degree"]
-        )
+    for n, some in by_size(random).items():
         series = [
-            Series(_named(label), [o.what["degree"] for o in some], [_ms(o, label) for o in some])
+            Series(
+                _named(label),
+                [o.what["degree"] for o in some],
+                [milliseconds_of(o, label) for o in some],
+            )
             for label in labels
-            if any(_ms(o, label) for o in some)
+            if any(milliseconds_of(o, label) for o in some)
         ]
         panels.append(Panel(f"{n:,} vertices", "degree", "ms", series, x_log=True, y_log=True))
     return _figure(number, title, panels, 3)
@@ -112,7 +115,7 @@ def _by_graph(
     number: int, title: str, real: Sequence[Done], labels: Sequence[str]
 ) -> Figure | None:
     """Return the figure of the time on each graph as bars."""
-    values = {x: [_ms(one, x) for one in real] for x in labels if x in labels_of(real)}
+    values = {x: [milliseconds_of(one, x) for one in real] for x in labels if x in labels_of(real)}
     return _figure(number, title, [_bars("time of a solve", "ms", real, values, log=True)], 1)
 
 
@@ -138,11 +141,6 @@ def _figure_11(held: Sequence[Done]) -> Figure | None:
             ]
     panel = _bars("the graph's rows and one solve", "MiB", held, values, log=True)
     return _figure(11, "memory in use", [panel], 1)
-
-
-def _ms(one: Done, label: str) -> float | None:
-    seconds = seconds_of(one, label)
-    return None if seconds is None else seconds * 1e3
 
 
 def _bars(

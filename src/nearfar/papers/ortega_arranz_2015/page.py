@@ -15,6 +15,7 @@ from nearfar.papers.ortega_arranz_2015 import counts as counted
 from nearfar.papers.ortega_arranz_2015.claims import CROSSINGS, claims_of
 from nearfar.papers.ortega_arranz_2015.tables import (
     HOW,
+    by_size,
     counter_of,
     fewer_sources,
     name_of,
@@ -136,8 +137,7 @@ def _bend(random: Sequence[Done]) -> str:
     """Return iterations and edges per iteration along the degrees of the smallest size."""
     if not random:
         return ""
-    size = min(one.what["vertices"] for one in random)
-    some = sorted((o for o in random if o.what["vertices"] == size), key=lambda o: o.what["degree"])
+    some = next(iter(by_size(random).values()))
     steps = [counter_of(one, _GPU, "iterations") for one in some]
     if not all(steps):
         return ""

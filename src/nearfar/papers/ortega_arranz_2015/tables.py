@@ -35,6 +35,12 @@ def seconds_of(one: Done, label: str) -> float | None:
     return None if entry is None else float(entry["mean_seconds"])
 
 
+def milliseconds_of(one: Done, label: str) -> float | None:
+    """Return the same in milliseconds."""
+    seconds = seconds_of(one, label)
+    return None if seconds is None else seconds * 1e3
+
+
 def ratio_of(one: Done, slow: str, fast: str) -> float | None:
     """Return the speed-up of the second method, over the sources from which both were timed.
 
@@ -97,6 +103,14 @@ def of_kind(done: Sequence[Done], kind: str) -> list[Done]:
     return [one for one in done if one.what["kind"] == kind]
 
 
+def by_size(random: Sequence[Done]) -> dict[int, list[Done]]:
+    """Return random graphs by number of vertices, each by degree."""
+    found: dict[int, list[Done]] = {}
+    for one in sorted(random, key=lambda o: (o.what["vertices"], o.what["degree"])):
+        found.setdefault(one.what["vertices"], []).append(one)
+    return found
+
+
 def tables_of(done: Sequence[Done]) -> list[Table]:
     """Return all tables that the finished tasks allow."""
     found = []
@@ -110,8 +124,7 @@ def tables_of(done: Sequence[Done]) -> list[Table]:
             labels = labels_of(some)
             rows: list[list[Any]] = []
             for one in some:
-                times = [seconds_of(one, label) for label in labels]
-                milliseconds = [None if s is None else s * 1e3 for s in times]
+                milliseconds = [milliseconds_of(one, label) for label in labels]
                 rows.append([name_of(one), one.result["n"], one.result["m"], *milliseconds])
             head = [Column("graph"), Column("vertices"), Column("edges")]
             columns = [*head, *(Column(label, "ms") for label in labels)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.errors import DistanceOverflowError, OptionError, quoted
+from nearfar.errors import OptionError, does_not_fit, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.saturation import narrowed
 from nearfar.prepared.cpu.exact import exact_pairs, path_in_row, restored_rows
@@ -86,16 +86,10 @@ def searched_pairs(
         stats = _cpu.bellman_ford_subtree(prepared.view, int(source), row, False)
         # With negative weights a distance may fit although one before it on the path does not.
         if stats["saturated"] or _cpu.first_saturated_edge(prepared.view, row) >= 0:
-            raise _overflow(prepared)
+            raise does_not_fit(prepared.weight_dtype)
         mine = starts == source
         out[mine] = row[ends[mine]]
     return out
-
-
-def _overflow(prepared: Prepared) -> DistanceOverflowError:
-    return DistanceOverflowError(
-        f"a distance does not fit {prepared.weight_dtype}: scale the weights down"
-    )
 
 
 def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.int32] | None:
@@ -119,7 +113,7 @@ def edges_of_path(prepared: Prepared, source: int, target: int) -> NDArray[np.in
         if (wide := prepared._wider()) is not None:
             return edges_of_path(wide, source, target)
         if edges_of_path(prepared._hops(), source, target) is not None:
-            raise _overflow(prepared)
+            raise does_not_fit(prepared.weight_dtype)
     return None if found is None else simple_edges(prepared, source, np.asarray(found))
 
 
@@ -181,11 +175,11 @@ def widened(
     wide = prepared._wider()
     if wide is None:
         if below.any():
-            raise _overflow(prepared)
+            raise does_not_fit(prepared.weight_dtype)
         # Pairs that have a path although its sum does not fit.
         there = ask(prepared._hops(), starts[missing], ends[missing])
         if (there != unreached_value(there.dtype)).any():
-            raise _overflow(prepared)
+            raise does_not_fit(prepared.weight_dtype)
         return found
     again = ask(wide, starts[missing], ends[missing])
     if (again == unreached_value(again.dtype)).all():

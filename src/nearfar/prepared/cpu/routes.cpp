@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "cpu/threads/interrupt.hpp"
+#include "generators/hash.hpp"
 #include "prepared/cpu/unpack.hpp"
 #include "prepared/cpu/walks.hpp"
 #include "prepared/metric/value.hpp"
@@ -244,7 +245,7 @@ class Opened {
     return slots_[slot];
   }
   std::size_t place(int64_t arc, bool down) const {
-    return (scrambled(2 * at(arc) + down)) & (slots_.size() - 1);
+    return generators::random(2 * at(arc) + down, 0) & (slots_.size() - 1);
   }
   void grow() {
     slots_.assign(2 * slots_.size(), -1);
@@ -253,13 +254,6 @@ class Opened {
       while (slots_[slot] >= 0) slot = (slot + 1) & (slots_.size() - 1);
       slots_[slot] = static_cast<int32_t>(i);
     }
-  }
-  // Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators".
-  static uint64_t scrambled(uint64_t x) {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
   }
 
   // Sums a node and those below it that have no sum; a node with an end has one.
@@ -271,7 +265,7 @@ class Opened {
         stack_.pop_back();
       } else if (node.is_edge()) {
         node.end = heads_[node.first];
-        node.hash = scrambled(at(node.first));
+        node.hash = generators::random(at(node.first), 0);
       } else {
         const Node &a = nodes_[at(node.first)], &b = nodes_[at(node.second)];
         if (a.end >= 0 && b.end >= 0) {
@@ -623,7 +617,7 @@ class Routes {
     while (size < 2 * (count + 1)) size *= 2;
     seen_.assign(size, -1);
     const auto is_new = [&](int32_t v) {
-      std::size_t slot = (at(v) * 0x9e3779b97f4a7c15 >> 32) & (size - 1);
+      std::size_t slot = (at(v) * generators::golden >> 32) & (size - 1);
       for (; seen_[slot] >= 0; slot = (slot + 1) & (size - 1))
         if (seen_[slot] == v) return false;
       seen_[slot] = v;

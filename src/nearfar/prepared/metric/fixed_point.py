@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
-from nearfar.errors import DistanceOverflowError
+from nearfar.errors import does_not_fit
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.prepared.order.tree import Preparation
@@ -90,7 +90,7 @@ class FixedPoint:
             found = self.floats(steps, one)
             if np.isfinite(found[reached]).all():
                 return found
-        raise DistanceOverflowError("a distance does not fit float64: scale the weights down")
+        raise does_not_fit("float64")
 
     def steps_within(self, limit: float, dtype: np.dtype[Any]) -> int:
         """Return the greatest number of steps whose float is at most a limit, or -1."""

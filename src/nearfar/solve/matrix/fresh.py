@@ -19,7 +19,7 @@ from nearfar.graph.graph import Graph
 from nearfar.registry import Request
 from nearfar.system.devices import runtime
 
-__all__ = ["UNCHECKED", "MatrixGraph", "fresh_matrix", "is_fresh", "pays", "takes"]
+__all__ = ["UNCHECKED", "MatrixGraph", "fresh_matrix", "is_fresh", "takes"]
 
 #: Number of sources from which validating and packing first is faster.
 _MANY = 4
@@ -100,27 +100,18 @@ def is_fresh(graph: Graph) -> bool:
     return isinstance(graph, MatrixGraph) and graph.bare is not None
 
 
-def pays(graph: Graph, k: int, predecessors: bool) -> bool:
-    """Return whether k searches of the unchecked graph cost less than validating and packing it."""
-    if not isinstance(graph, MatrixGraph) or graph.bare is None:
-        return False
-    m = len(graph.bare[1])
-    if k == 1:
-        return True
-    if predecessors or m >= _LONG_ROWS * graph.n_vertices:
-        return False
-    return k < _MANY or k * m < _TINY
-
-
 def takes(graph: Graph, request: Request) -> bool:
     """Return whether a graph is unchecked, and a search of its rows can serve a request."""
     if not isinstance(graph, MatrixGraph) or graph.bare is None:
         return False
     if request.device == "cuda" or request.stats == "full" or request.targets is not None:
         return False
-    if request.problem != "sssp" and (
-        request.predecessors or not pays(graph, request.n_sources, False)
-    ):
-        return False
-    small = len(graph.bare[1]) <= _LARGE
-    return small or request.device == "cpu" or runtime.available() is not True
+    k, m = request.n_sources, len(graph.bare[1])
+    if request.problem != "sssp":
+        if request.predecessors:
+            return False
+        # Searches of the unchecked graph cost less than validating and packing it.
+        short = m < _LONG_ROWS * graph.n_vertices
+        if k != 1 and not (short and (k < _MANY or k * m < _TINY)):
+            return False
+    return m <= _LARGE or request.device == "cpu" or runtime.available() is not True

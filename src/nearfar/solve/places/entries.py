@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.errors import GraphError, VertexError
-from nearfar.graph.build import row_edges, row_starts
+from nearfar.graph.build import row_edges, row_starts, runs
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.lines import (
     EDGE_LINES,
@@ -109,7 +109,7 @@ def _with_turns(turns: TurnGraph, ways: Entries, leaving: bool) -> Entries:
     order = np.argsort(row, kind="stable")
     row, vertex, cost, edge = row[order], vertex[order], cost[order], edge[order]
     counts = np.bincount(row, minlength=len(ways.vertex))
-    place = np.arange(len(row)) - (np.cumsum(counts) - counts)[row]
+    _, place = runs(counts)
     shape = (len(counts), max(int(counts.max(initial=0)), 1))
     found = Entries(np.full(shape, -1), np.full(shape, np.inf), np.full(shape, -1))
     for of, values in zip(found, (vertex, cost, edge), strict=True):
@@ -152,9 +152,8 @@ def same_edge(
     first = np.searchsorted(sorted_edges, origins.edge, side="left")
     count = np.searchsorted(sorted_edges, origins.edge, side="right") - first
     count[origins.edge < 0] = 0
-    i = np.repeat(np.arange(len(count)), count)
-    within = np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count)
-    return i, order[np.repeat(first, count) + within]
+    i, at = runs(count, first)
+    return i, order[at]
 
 
 def with_place(graph: Graph, place: Any) -> tuple[Graph, Any]:

@@ -49,7 +49,7 @@ def is_place(graph: Graph, given: Any) -> bool:
     numbers = all(isinstance(one, (int, float, np.number)) for one in given)
     if not numbers or not any(isinstance(one, (float, np.floating)) for one in given):
         return False
-    return not _is_name(graph, given)
+    return not graph._are_names(given)
 
 
 def _is_row(given: Any) -> bool:
@@ -131,22 +131,12 @@ def _pairs(graph: Graph, given: Any) -> NDArray[np.float64] | None:
         return None
     if not all(isinstance(one, (list, tuple, np.ndarray)) and len(one) == 2 for one in given):
         return None
-    if isinstance(given[0], tuple) and _is_name(graph, given[0]):
+    if isinstance(given[0], tuple) and graph._are_names(given[0]):
         return None
     try:
         return np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
         return None
-
-
-def _is_name(graph: Graph, given: Any) -> bool:
-    if graph.vertex_numbers is not None:
-        return False
-    try:
-        graph.index_of(given)
-    except VertexError:
-        return False
-    return True
 
 
 def _snapped(

@@ -19,7 +19,7 @@ from nearfar.graph.like import GraphLike
 from nearfar.graph.snapping.lines import edge_lines, line_points, route_points
 from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import TurnGraph, named_graph, real_edges, searched_graph
-from nearfar.prepared.cpu.pairs import pair_distances
+from nearfar.prepared.cpu.pairs import pair_distances, pair_paths
 from nearfar.prepared.prepared import Prepared
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
@@ -292,10 +292,9 @@ def _paths(ends: Ends, solver: dict[str, Any]) -> list[NDArray[Any]]:
     paired = np.flatnonzero(ends.first >= 0)
     pairs = [ends.vertices(int(i)) for i in paired]
     if isinstance(graph, Prepared) and solver["method"] == "auto" and pairs:
-        named = list(zip(*(graph.name_of(list(side)).tolist() for side in zip(*pairs, strict=True)),
-                         strict=True))  # fmt: skip
-        threads = solver["threads"] if len(pairs) >= _SHARED else 1
-        paths = graph.paths_of_pairs(named, threads, device="cpu")
+        threads = check_threads(solver["threads"]) if len(pairs) >= _SHARED else 1
+        sources, targets = np.array(pairs, dtype=np.int64).T
+        paths = pair_paths(graph, sources, targets, threads)
         for at, i in enumerate(paired.tolist()):
             found[i] = paths.edges[paths.offsets[at] : paths.offsets[at + 1]]
     else:

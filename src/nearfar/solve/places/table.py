@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.answer.frames import LABELLED, labelled_matrix, labelling_library
-from nearfar.errors import OptionError, did_you_mean, keyword, quoted
+from nearfar.errors import OptionError, did_you_mean, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
 from nearfar.graph.snapping.snap import Snapped
@@ -314,7 +314,7 @@ def table(
     if library is None and is_path(out):
         sink = _file(blocks, starts, ends, os.fspath(out))
     else:
-        sink = ArraySink(_target(out, blocks.shape))
+        sink = ArraySink(None if isinstance(out, str) else out, blocks.threads)
     unreached, count = 0, len(blocks.origins)
     try:
         sink.start(blocks.shape, np.dtype(np.float64))
@@ -389,22 +389,6 @@ def _library(out: Any, known: tuple[str, ...]) -> str | None:
 def _plain(labels: Any) -> Any:
     """Return labels as a list of names."""
     return labels if isinstance(labels, np.ndarray) else list(labels)
-
-
-def _target(out: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Return the array for the rows, new or the caller's."""
-    if out is None or isinstance(out, str):
-        return np.empty(shape)
-    if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape:
-        kind = (
-            f"has shape {out.shape} and dtype {out.dtype}"
-            if isinstance(out, np.ndarray)
-            else f"is a {type(out).__name__}"
-        )
-        raise OptionError(f"out {kind}: give a float64 array of shape {shape}, or a path")
-    if not out.flags.writeable:
-        raise OptionError(f"{keyword('out')} is read-only: give an array that can be written to")
-    return out
 
 
 def nearest_places(

@@ -105,9 +105,10 @@ class DeviceArraySink(Sink):
 def _check_out(given: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
     wide = np.dtype(np.float64 if dtype.kind == "f" else np.int64)
     if given.shape != shape or given.dtype not in (dtype, wide):
+        other = "" if dtype == wide else f" (or {wide})"
         raise OptionError(
             f"{keyword('out')} has shape {given.shape} and dtype {given.dtype}: "
-            f"give {shape} and {dtype} (or {wide})"
+            f"give {shape} and {dtype}{other}"
         )
 
 
@@ -135,7 +136,7 @@ class ArraySink(Sink):
             return
         if not isinstance(self.given, np.ndarray):
             kind = type(self.given).__name__
-            raise OptionError(f"{keyword('out')} is a {kind}: give an array, a path or 'csr'")
+            raise OptionError(f"{keyword('out')} is a {kind}: give an array or a path")
         _check_out(self.given, shape, dtype)
         if not self.given.flags.writeable:
             raise OptionError(

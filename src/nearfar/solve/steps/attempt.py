@@ -20,7 +20,7 @@ from nearfar.choose import measured
 from nearfar.choose.ranking import best
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import refuse_reached_cycle
-from nearfar.errors import DistanceOverflowError, NegativeCycleError, quoted
+from nearfar.errors import NegativeCycleError, does_not_fit, quoted
 from nearfar.graph import renumbered
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -304,10 +304,8 @@ def _refuse_lost(graph: Graph, sources: list[int]) -> None:
     """Raise for sums that do not fit 64 bits, or for a negative cycle that these hid."""
     for source in sources:
         refuse_reached_cycle(graph, source)
-    raise DistanceOverflowError(
-        f"a distance from {quoted(graph.name_of(sources[0]))} does not fit "
-        f"{graph.weight_dtype}: scale the weights down"
-    )
+    name = quoted(graph.name_of(sources[0]))
+    raise does_not_fit(graph.weight_dtype, f"a distance from {name}")
 
 
 def _joined(found: Solved, wide: Solved) -> Solved:

@@ -366,8 +366,3 @@ class Timer:
         """Time between start and end, after waiting for the end."""
         wait(self._end)
         return float(cupy().cuda.get_elapsed_time(self._begin, self._end)) * 1e-3
-
-
-def scalar(value: Any, dtype: np.dtype[Any] | type) -> Any:
-    """Return a NumPy scalar of exactly the given dtype, for kernel arguments."""
-    return np.dtype(dtype).type(value)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
-from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Workspace, variant
@@ -37,13 +35,12 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
     counters, last = state[:24].view(np.uint64), state[24:28].view(np.uint32)
     program = runtime.program("papers/davidson_2014/bellman_ford/sweep_all.cuh", on_device.macros)
     grid = runtime.device().multiprocessors * 8
-    limit = unreached_value(weight) if workspace.limit is None else _upper(workspace.limit, weight)
 
     timer = runtime.Timer().start()
     given = {"distance": distance, "n": np.int64(n), "last": last, "counters": counters}
     program.kernel("start_all")(grid, _BLOCK, {**given, "source": np.int64(source)})
     rows = {"offsets": on_device.offsets, "edges": on_device.edges}
-    further = {"limit": weight.type(limit), "iteration": np.uint32(0)}
+    further = {"limit": limit_in_dtype(workspace.limit, weight), "iteration": np.uint32(0)}
     kernel = program.kernel("sweep_all")
     sweep = runtime.Launch(kernel, grid, _BLOCK, {**given, **rows, **further})
     turns = [runtime.Pinned(32), runtime.Pinned(32)]
@@ -72,12 +69,3 @@ def all_vertices(graph: Graph, source: int, options: NoOptions, workspace: Works
         "device_seconds": timer.seconds,
     }
     return Answer(distance, stats)
-
-
-def _upper(limit: float, dtype: np.dtype[Any]) -> Any:
-    """Return a limit that fits the dtype and is at least the given one."""
-    if dtype.kind == "i":
-        return max(min(int(limit), int(np.iinfo(dtype).max)), -1)
-    with np.errstate(over="ignore"):
-        rounded = dtype.type(limit)
-        return rounded if rounded >= limit else np.nextafter(rounded, dtype.type(np.inf))

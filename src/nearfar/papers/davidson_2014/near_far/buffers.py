@@ -26,7 +26,6 @@ class Buffers:
         self,
         graph: DeviceGraph,
         *,
-        gather: bool,
         owners: bool,
         balanced: bool,
         far: bool,

@@ -90,7 +90,6 @@ class Run:
         self.gather = self.balanced or self.owners or policy.hybrid
         self.buffers = Buffers(
             on_device,
-            gather=self.gather,
             owners=self.owners,
             balanced=self.balanced,
             far=policy.far,

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from numpy.typing import NDArray
-
 from nearfar import _cpu
 from nearfar.algorithms.bellman_ford.cpu import solve
 from nearfar.graph.graph import Graph
@@ -56,13 +52,9 @@ def queue(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -
 def edge_classes(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
     """Use the queue with the paper's four edge classes, built once per graph in O(n + m)."""
     classes = _EDGE_CLASSES.of(graph, lambda: _cpu.EdgeClasses(graph.view))
-
-    def form(
-        view: _cpu.GraphView, start: int, distances: NDArray[Any], proof: bool, full: bool
-    ) -> dict[str, Any]:
-        stats: dict[str, Any] = _cpu.bellman_ford_edge_classes(
-            view, classes, start, distances, proof, full
-        )
-        return stats
-
-    return solve(graph, source, workspace, form)
+    return solve(
+        graph,
+        source,
+        workspace,
+        lambda view, *call: _cpu.bellman_ford_edge_classes(view, classes, *call),
+    )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nearfar.cuda.device_graph import device_graph
-from nearfar.errors import OptionError, SolverError, quoted
+from nearfar.errors import OptionError, quoted, wrong_device
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.graph.graph import Graph
 from nearfar.papers.ortega_arranz_2015.crauser.lightest import device_lightest
@@ -83,10 +83,7 @@ def solve_fused(graph: Graph, source: int, options: FusedOptions, workspace: Wor
     kernel(blocks, options.block_threads, arguments, cooperative=True)
     iterations, settled, working, edges, stuck = (int(value) for value in counts.get())
     if stuck:
-        raise SolverError(
-            f"{iterations} iterations for {n} vertices, but each settles one: check the device "
-            "with `nearfar doctor`"
-        )
+        raise wrong_device(f"{iterations} iterations for {n} vertices, but each settles one")
     stats: dict[str, Any] = {
         "iterations": iterations,
         "edges_relaxed": edges,

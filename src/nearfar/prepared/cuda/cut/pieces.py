@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
+from nearfar.graph.build import runs
 from nearfar.prepared.metric.arc_weights import QueryArcs
 from nearfar.prepared.order.tree import Tree
 from nearfar.system.devices import runtime
@@ -151,9 +152,8 @@ class DevicePieces:
 
 def warps_of(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the warps of 32 rows each that cover matrices: their matrix and first row."""
-    warps = -(-rows // 32)
-    which = np.repeat(np.arange(len(rows)), warps)
-    return which, 32 * (np.arange(len(which)) - np.repeat(np.cumsum(warps) - warps, warps))
+    which, warp = runs(-(-rows // 32))
+    return which, 32 * warp
 
 
 def most_members(size: int) -> int:
