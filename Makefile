@@ -36,9 +36,9 @@ BUILD_TOOLS := "scikit-build-core>=0.10" "nanobind>=2.4" "cmake>=3.24" ninja
 # The build finds CMake and Ninja of the environment. Building inside it, not in isolation, lets the
 # next build compile only what changed.
 # Dependencies come from the network while the compiler works.
-PIP := $(BIN)/pip --quiet --disable-pip-version-check
+PIP_INSTALL := $(BIN)/pip --quiet --disable-pip-version-check install --no-compile
 INSTALL = PATH="$(CURDIR)/$(BIN):$$PATH" CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) \
-          $(PIP) install --no-deps --no-build-isolation --editable . \
+          $(PIP_INSTALL) --no-deps --no-build-isolation --editable . \
           --config-settings=cmake.define.NEARFAR_LEVELS=$(LEVELS)
 NEEDS = $(BIN)/python scripts/list_requirements.py
 # Tests start hundreds of Python processes: they find the package compiled, whatever is set outside.
@@ -87,7 +87,7 @@ docs: $(VENV)/docs.stamp
 
 $(VENV)/docs.stamp: $(VENV)/demo.stamp
 	@$(NEEDS) docs plot osm > $(VENV)/needs.txt
-	@$(PIP) install -r $(VENV)/needs.txt
+	@$(PIP_INSTALL) -r $(VENV)/needs.txt
 	@touch $@
 
 wheels:
@@ -96,20 +96,20 @@ wheels:
 $(VENV)/tools.stamp:
 	@scripts/make_venv.sh "$(PYTHON)" "$(VENV)"
 	@echo "installing build tools"
-	@$(PIP) install $(BUILD_TOOLS)
+	@$(PIP_INSTALL) $(BUILD_TOOLS)
 	@touch $@
 
 $(VENV)/demo.stamp: $(NATIVE) | $(VENV)/tools.stamp
 	@echo "compiling and installing nearfar (a minute or two the first time)"
 	@$(NEEDS) osm plot > $(VENV)/needs.txt
-	@$(PIP) install -r $(VENV)/needs.txt & \
+	@$(PIP_INSTALL) -r $(VENV)/needs.txt & \
 	  if $(INSTALL); then wait $$!; else wait; exit 1; fi
 	@touch $@
 
 $(VENV)/dev.stamp: $(NATIVE) | $(VENV)/tools.stamp
 	@echo "compiling and installing nearfar with everything that tests need"
 	@$(NEEDS) dev > $(VENV)/needs.txt
-	@$(PIP) install -r $(VENV)/needs.txt & \
+	@$(PIP_INSTALL) -r $(VENV)/needs.txt & \
 	  if $(INSTALL); then wait $$!; else wait; exit 1; fi
 	@touch $@ $(VENV)/demo.stamp
 

@@ -42,7 +42,8 @@ class Cells {
     const RasterShape& shape = view_.shape;
     first_ = (p.plane * shape.rows + p.row) * shape.columns + p.column;
     return view_.by_rule([&](auto rule) {
-      if (view_.as_given()) return run<rule(), true>(givers, most, given, counts);
+      if constexpr (std::is_floating_point_v<T> && rule() != StepRule::slope)
+        if (view_.as_given()) return run<rule(), true>(givers, most, given, counts);
       return run<rule(), false>(givers, most, given, counts);
     });
   }

@@ -44,21 +44,16 @@ struct RasterView {
 
   // Returns the cost of step k between two cells.
   T step(int64_t from, int64_t to, int k) const {
-    const T a = passable(from), b = passable(to);
-    switch (rule) {
-      case StepRule::mean:
-        return step_cost<T, StepRule::mean>(a, b, 0, 0, factor[k], 0, table);
-      case StepRule::enter:
-        return step_cost<T, StepRule::enter>(a, b, 0, 0, factor[k], 0, table);
-      case StepRule::corner: {
+    return by_rule([&](auto by) {
+      T more_from = 0, more_to = 0;
+      if constexpr (by() == StepRule::slope) more_from = elevation[from], more_to = elevation[to];
+      if constexpr (by() == StepRule::corner) {
         const int64_t beside = to + offset[k][2];
-        return step_cost<T, StepRule::corner>(a, b, passable(beside), passable(to + from - beside),
-                                              factor[k], 0, table);
+        more_from = passable(beside), more_to = passable(to + from - beside);
       }
-      default:
-        return step_cost<T, StepRule::slope>(a, b, elevation[from], elevation[to], factor[k],
-                                             inverse[k], table);
-    }
+      return step_cost<T, by()>(passable(from), passable(to), more_from, more_to, factor[k],
+                                inverse[k], table);
+    });
   }
 
   // Returns true if sweeps may read the costs unchecked: NaN and infinity never improve a distance.
@@ -66,19 +61,16 @@ struct RasterView {
     return std::is_floating_point_v<T> && !has_no_data && elevation == nullptr && !negative;
   }
 
-  // Calls f with the rule as a constant.
+  // Calls f with the rule as a constant. A step over integers costs as much as the cell that it
+  // enters.
   template <class F>
   NEARFAR_INLINE auto by_rule(F&& f) const {
-    switch (rule) {
-      case StepRule::mean:
-        return f(std::integral_constant<StepRule, StepRule::mean>());
-      case StepRule::enter:
-        return f(std::integral_constant<StepRule, StepRule::enter>());
-      case StepRule::corner:
-        return f(std::integral_constant<StepRule, StepRule::corner>());
-      default:
-        return f(std::integral_constant<StepRule, StepRule::slope>());
+    if constexpr (std::is_floating_point_v<T>) {
+      if (rule == StepRule::mean) return f(std::integral_constant<StepRule, StepRule::mean>());
+      if (rule == StepRule::corner) return f(std::integral_constant<StepRule, StepRule::corner>());
+      if (rule == StepRule::slope) return f(std::integral_constant<StepRule, StepRule::slope>());
     }
+    return f(std::integral_constant<StepRule, StepRule::enter>());
   }
 
   // Returns the cost in the form that sweeps read: barriers never improve a distance.
