@@ -89,6 +89,29 @@ def test_answers_are_those_of_the_given_numbers(dtype: str, threads: int) -> Non
     assert "renumbered" not in named.reason
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.usefixtures("eager")
+def test_rows_are_those_of_the_given_numbers(dtype: str) -> None:
+    graph, sources = mesh(dtype=dtype), np.arange(0, 3000, 300)
+    how: dict[str, Any] = {"device": "cpu", "threads": 2}
+    wanted, trees = nearfar.distances(
+        graph, sources, method="dijkstra", device="cpu", predecessors=True
+    )
+    for turn in range(4):
+        stats: dict[str, Any] = {}
+        rows, before = nearfar.distances(graph, sources, predecessors=True, stats=stats, **how)
+        assert stats["engine"] == "worker_per_source@cpu"
+        assert ("vertices renumbered" in stats["reason"]) == (turn > 0)
+        assert rows.dtype == wanted.dtype
+        assert np.array_equal(rows, wanted)
+        assert np.array_equal(before, trees)
+    out = np.empty_like(wanted)
+    assert nearfar.distances(graph, sources, out=out, **how) is out
+    assert np.array_equal(out, wanted)
+    some = nearfar.distances(graph, sources, targets=[7, 5], **how)
+    assert np.array_equal(some, wanted[:, [7, 5]])
+
+
 @pytest.mark.usefixtures("eager")
 def test_sums_beyond_32_bits() -> None:
     graph = mesh(400).astype(np.int64)
@@ -107,14 +130,14 @@ def test_the_faster_numbers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     for seconds, kept in ((0.96, True), (0.98, False)):
         graph.forget()
         for _ in range(3):
-            assert renumbered.for_next(graph, 4) is None
+            assert renumbered.for_next(graph, 4, 4) is None
             renumbered.record(graph, 4, False, 1.0)
         for _ in range(6):
-            assert renumbered.for_next(graph, 4) is not None
+            assert renumbered.for_next(graph, 4, 4) is not None
             renumbered.record(graph, 4, True, seconds)
-        assert (renumbered.for_next(graph, 4) is not None) == kept
+        assert (renumbered.for_next(graph, 4, 4) is not None) == kept
         assert renumbered._RENUMBERED.filled(graph)
-        assert renumbered.for_next(graph, 2) is None  # not measured with two threads
+        assert renumbered.for_next(graph, 2, 2) is None  # not measured with two threads
 
 
 def test_only_graphs_with_distant_neighbours_are_renumbered(
@@ -138,6 +161,6 @@ def test_time_is_spent_before_numbers_are_sought() -> None:
     assert renumbered.takes(graph)
     for _ in range(4):
         renumbered.record(graph, 1, False, 1e-3)
-    assert renumbered.for_next(graph, 1) is None
+    assert renumbered.for_next(graph, 1, 1) is None
     renumbered.record(graph, 1, False, 1.0)
-    assert renumbered.for_next(graph, 1) is not None
+    assert renumbered.for_next(graph, 1, 1) is not None

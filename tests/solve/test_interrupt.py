@@ -116,7 +116,7 @@ def test_an_exception_that_was_dropped_is_raised_again() -> None:
         return True
 
     def callback(*_: object) -> None:
-        spin(0.02)
+        spin(0.2)
 
     def run() -> None:
         gc.collect()  # the first check happens in the callback
@@ -124,7 +124,7 @@ def test_an_exception_that_was_dropped_is_raised_again() -> None:
 
     gc.callbacks.append(callback)
     try:
-        assert stopped(run, look, first=0.005)
+        assert stopped(run, look, first=0.05)
     finally:
         gc.callbacks.remove(callback)
     assert looks > 1

@@ -39,7 +39,10 @@ class Renumbered:
     place: NDArray[np.int32]  # its vertex for each vertex of the graph as given
 
     def as_given(self, distances: Any, threads: int) -> NDArray[Any]:
-        """Return distances in the order of the graph as given."""
+        """Return distances from one source or, in place, from several, in the given order."""
+        if distances.ndim == 2:
+            _cpu.gathered_rows(distances, self.place, threads)
+            return distances
         out = np.empty(len(self.place), distances.dtype)
         _cpu.gathered(distances, self.place, out, threads)
         return out
@@ -50,12 +53,12 @@ class _Times:
     """Seconds of the searches of a graph."""
 
     spent: float = 0.0
-    #: Number of searches and least seconds, by number of threads and whether renumbered.
-    searches: dict[tuple[int, bool], tuple[int, float]] = field(default_factory=dict)
+    #: Number of searches and least seconds of one, by kind of request and whether renumbered.
+    searches: dict[tuple[Any, bool], tuple[int, float]] = field(default_factory=dict)
 
-    def of(self, threads: int, renumbered: bool) -> tuple[int, float]:
-        """Return the number of searches and the least seconds, without those of the first."""
-        return self.searches.get((threads, renumbered), (0, math.inf))
+    def of(self, kind: Any, renumbered: bool) -> tuple[int, float]:
+        """Return the number of searches and the least seconds, without those of a first one."""
+        return self.searches.get((kind, renumbered), (0, math.inf))
 
 
 _TIMES: Slot[_Times] = Slot("times of searches by numbers of vertices")
@@ -68,12 +71,12 @@ def takes(graph: Graph) -> bool:
     return plain and graph.n_edges >= MANY_EDGES
 
 
-def for_next(graph: Graph, threads: int) -> Renumbered | None:
-    """Return the graph that the next search uses, or None for the given one."""
+def for_next(graph: Graph, kind: Any, threads: int) -> Renumbered | None:
+    """Return the graph that the next search for a kind of request uses, or None for the given."""
     times = _TIMES.get(graph)
     if times is None or times.spent < _SECONDS * (graph.n_edges + graph.n_vertices):
         return None
-    (given, given_seconds), (tried, seconds) = times.of(threads, False), times.of(threads, True)
+    (given, given_seconds), (tried, seconds) = times.of(kind, False), times.of(kind, True)
     if given < _TRIES:
         return None
     if tried >= 2 * _TRIES and seconds > _GAIN * given_seconds:
@@ -81,13 +84,13 @@ def for_next(graph: Graph, threads: int) -> Renumbered | None:
     return _RENUMBERED.of(graph, lambda: _renumbered(graph, threads))
 
 
-def record(graph: Graph, threads: int, renumbered: bool, seconds: float) -> None:
-    """Record a search of most of a graph."""
+def record(graph: Graph, kind: Any, renumbered: bool, seconds: float, searches: int = 1) -> None:
+    """Record some searches of most of a graph."""
     times = _TIMES.of(graph, _Times)
-    count, least = times.of(threads, renumbered)
-    if count:  # the first one may prepare the graph
-        least = min(seconds, least)
-    times.searches[threads, renumbered] = count + 1, least
+    count, least = times.of(kind, renumbered)
+    if count + searches > 1:  # the first one may prepare the graph
+        least = min(seconds / searches, least)
+    times.searches[kind, renumbered] = count + searches, least
     times.spent += seconds
 
 

@@ -139,17 +139,47 @@ void gather(const T* values, const int32_t* places, T* out, int64_t count, int t
   });
 }
 
+template <class T>
+void gather_rows(T* rows, const int32_t* places, int64_t count, int64_t width, int threads) {
+  spread_blocks(count, 1, threads, [&](const auto& each_block, Interrupt& interrupt) {
+    std::vector<T> before(static_cast<std::size_t>(width));
+    each_block([&](int64_t row, int64_t) {
+      interrupt.poll(static_cast<uint64_t>(width));
+      T* const values = rows + row * width;
+      std::copy_n(values, width, before.data());
+      for (int64_t i = 0; i < width; ++i) values[i] = before[static_cast<std::size_t>(places[i])];
+    });
+  });
+}
+
+// Calls f with a tag of the values' size.
+template <class F>
+void with_size(std::size_t bytes, F&& f) {
+  if (bytes == 4) return f(uint32_t{});
+  f(uint64_t{});
+}
+
 // Writes values[places[i]] to out[i].
 void gathered(const ConstArray& values, const Ints& places, const Array& out, int threads) {
   check_array(out, values.dtype(), places.size(), "out");
-  const auto count = static_cast<int64_t>(places.size());
-  nb::gil_scoped_release release;
-  if (values.itemsize() == 4)
-    gather(static_cast<const uint32_t*>(values.data()), places.data(),
-           static_cast<uint32_t*>(out.data()), count, threads);
-  else
-    gather(static_cast<const uint64_t*>(values.data()), places.data(),
-           static_cast<uint64_t*>(out.data()), count, threads);
+  const nb::gil_scoped_release release;
+  with_size(values.itemsize(), [&](auto tag) {
+    using T = decltype(tag);
+    gather(static_cast<const T*>(values.data()), places.data(), static_cast<T*>(out.data()),
+           static_cast<int64_t>(places.size()), threads);
+  });
+}
+
+// Does the same with every row of an array, in place.
+void gathered_rows(const Array& rows, const Ints& places, int threads) {
+  if (rows.ndim() != 2 || rows.shape(1) != places.size())
+    throw nb::value_error("gathered_rows: one column per place");
+  const nb::gil_scoped_release release;
+  with_size(rows.itemsize(), [&](auto tag) {
+    using T = decltype(tag);
+    gather_rows(static_cast<T*>(rows.data()), places.data(), static_cast<int64_t>(rows.shape(0)),
+                static_cast<int64_t>(places.size()), threads);
+  });
 }
 
 }  // namespace
@@ -161,6 +191,7 @@ NEARFAR_BIND(m) {
         nb::arg("out_indices"), nb::arg("out_weights").none(), nb::arg("threads"));
   m.def("gathered", &gathered, nb::arg("values"), nb::arg("places"), nb::arg("out"),
         nb::arg("threads"));
+  m.def("gathered_rows", &gathered_rows, nb::arg("rows"), nb::arg("places"), nb::arg("threads"));
 }
 
 }  // namespace nearfar

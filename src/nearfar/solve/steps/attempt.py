@@ -29,7 +29,7 @@ from nearfar.graph.saturation import FARTHEST, may_saturate, narrowed, widened
 from nearfar.registry import Answer, Declined, Request, Workspace
 from nearfar.solve.arrays import clear_unreached, entries, mask_beyond, reach
 from nearfar.solve.matrix.fresh import UNCHECKED
-from nearfar.solve.steps.plan import Plan
+from nearfar.solve.steps.plan import Plan, compares_numbers, kind_of
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import on_threads
@@ -184,9 +184,9 @@ def _search(plan: Plan, source: int) -> Answer:
     if variant.device == "cpu" and not variant.parallel:
         answer.stats["workers"] = 1
     compared = plan.method == "auto" and measured.record(graph, request, variant, answer.stats)
-    if compared and variant.device == "cpu" and renumbered.takes(plan.graph):
+    if compared and compares_numbers(plan.graph, request, variant):
         seconds = answer.stats["seconds"]
-        renumbered.record(plan.graph, request.threads, near is not None, seconds)
+        renumbered.record(plan.graph, kind_of(request), near is not None, seconds)
     return answer
 
 
@@ -202,7 +202,18 @@ def _batch(plan: Plan, rows: Any, out: Any) -> Answer:
         devices=plan.devices,  # None if the caller divides the rows
         reduction=None if plan.variant.reduces else plan.reduction,
     )
-    answer = plan.variant.run(plan.graph, np.asarray(rows, np.int64), plan.settings, work)
+    near, sources = plan.near, np.asarray(rows, np.int64)
+    began = time.perf_counter()
+    if near is None:
+        answer = plan.variant.run(plan.graph, sources, plan.settings, work)
+    else:
+        answer = plan.variant.run(near.graph, near.place[sources], plan.settings, work)
+        answer.distances = near.as_given(answer.distances, request.threads)
+        answer.predecessors = None
+    rounds = -(-len(sources) // request.threads)
+    if rounds and plan.method == "auto" and compares_numbers(plan.graph, request, plan.variant):
+        seconds = time.perf_counter() - began
+        renumbered.record(plan.graph, kind_of(request), near is not None, seconds, rounds)
     if plan.keep:
         answer.distances = runtime.upload(answer.distances)
     else:

@@ -34,6 +34,7 @@ from nearfar.registry import (
 from nearfar.solve.matrix.fresh import UNCHECKED, MatrixGraph, takes
 
 _SEVERAL = 4  # sources from which converting the weights for them saves time
+_SEARCHES = "worker_per_source@cpu"  # the batch method that searches as for a single source
 
 
 class Plan(NamedTuple):
@@ -149,11 +150,13 @@ def first_plan(
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
     else:
         variant, reason = _choice(graph, request, method, allow_unsafe)
-        if plain and narrow and variant.device == "cpu":
-            near = in_near_numbers(graph, request)
+        large = graph.n_edges >= renumbered.MANY_EDGES
+        if large and plain and narrow and variant.device == "cpu":
+            near = _in_near_numbers(graph, request, variant)
     if near is not None:
-        here = request._replace(device="cpu")
-        variant, reason = _choice(near.graph, here, method, allow_unsafe)
+        if request.problem == "sssp":
+            here = request._replace(device="cpu")
+            variant, reason = _choice(near.graph, here, method, allow_unsafe)
         reason += "; vertices renumbered, neighbours close to each other"
     if given is not None:
         reason += "; integer weights, solved in int32"
@@ -177,11 +180,27 @@ def first_plan(
     )
 
 
-def in_near_numbers(graph: Graph, request: Request) -> Renumbered | None:
+def compares_numbers(graph: Graph, request: Request, variant: Variant) -> bool:
+    """Return whether searches for a request compare the numbers of the vertices."""
+    if request.problem != "sssp":
+        whole = request.limit is None and request.targets is None and not request.once
+        if not whole or variant.id != _SEARCHES:
+            return False
+    elif not measured.comparable(request):
+        return False
+    return variant.device == "cpu" and renumbered.takes(graph) and not is_prepared(graph)
+
+
+def kind_of(request: Request) -> tuple[int, bool]:
+    """Return what the times of searches that are compared have in common."""
+    return request.threads, request.problem == "sssp"
+
+
+def _in_near_numbers(graph: Graph, request: Request, variant: Variant) -> Renumbered | None:
     """Return the graph with other numbers if the next search is to use them."""
-    if not measured.comparable(request) or is_prepared(graph) or not renumbered.takes(graph):
+    if not compares_numbers(graph, request, variant):
         return None
-    return renumbered.for_next(graph, request.threads)
+    return renumbered.for_next(graph, kind_of(request), request.threads)
 
 
 def in_int32_if_faster(graph: Graph, request: Request) -> Graph:
