@@ -11,7 +11,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import given, note
 
 import nearfar
 from nearfar import Graph, NegativeCycleError
@@ -78,7 +78,6 @@ def test_64_bit_indices(variant: Variant, monkeypatch: pytest.MonkeyPatch) -> No
                 check(variant, graph, 0, oracle.dijkstra(graph, 0))
 
 
-@settings(max_examples=120)
 @given(graph=graphs())
 def test_any_graph(graph: Graph) -> None:
     """Each drawn graph by every variant."""
@@ -89,7 +88,6 @@ def test_any_graph(graph: Graph) -> None:
             check(variant, graph, 0, want)
 
 
-@settings(max_examples=150)
 @given(graph=graphs(negative=True, dtypes=("int32", "int64")))
 def test_negative_weights(graph: Graph) -> None:
     want = oracle.bellman_ford(graph, 0)

@@ -65,7 +65,9 @@ def imports(path: Path) -> set[str]:
                 found.add(inner if inner in MODULES or alias.name == "_cpu" else node.module)
         elif isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-        waiting.extend(ast.iter_child_nodes(node))
+        # No import is inside an expression, which most nodes are.
+        children = ast.iter_child_nodes(node)
+        waiting.extend(child for child in children if not isinstance(child, ast.expr))
     return {name for name in found if name.split(".")[0] == "nearfar"}
 
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import nearfar
@@ -144,7 +144,6 @@ def test_float_cycles_near_zero_end_and_raise_no_false_alarm(form, weights, nega
     st.floats(-1e17, 1e17),
     st.sampled_from(FORMS),
 )
-@settings(max_examples=200)
 def test_cycles_of_exact_weight_zero_never_alarm(steps, start, form):
     """Differences of potentials sum to zero around a cycle, as do arbitrage-free rates."""
     potentials = np.array(steps, dtype=np.float64) / 8

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import nearfar
@@ -286,7 +286,6 @@ def graphs(draw):
 
 
 @given(graphs(), st.data())
-@settings(max_examples=200)
 def test_every_door_agrees_with_fractions(graph, data):
     source = data.draw(st.integers(0, graph.n_vertices - 1))
     rows = [exact_distances(graph, v) for v in range(graph.n_vertices)]

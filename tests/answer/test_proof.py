@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import nearfar
@@ -114,7 +114,6 @@ def test_a_limit_with_negative_weights() -> None:
         certify(g, 0, np.array([0, TOP, 2, 3]), None, 5)
 
 
-@settings(max_examples=100)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([np.int32, np.int64, np.float32, np.float64]))
 def test_answers_with_a_limit_and_negative_weights_pass(seed: int, dtype: type) -> None:
     rng = np.random.default_rng(seed)
@@ -163,7 +162,6 @@ def test_a_hub_with_many_edges_is_linear() -> None:
     nearfar.verify(g, nearfar.sssp(g, 0, predecessors=True))
 
 
-@settings(max_examples=200)
 @given(graph=graphs(), data=st.data())
 def test_any_change_of_a_right_answer_is_caught(graph: Graph, data: st.DataObject) -> None:
     distances = oracle.dijkstra(graph, 0)
@@ -176,7 +174,6 @@ def test_any_change_of_a_right_answer_is_caught(graph: Graph, data: st.DataObjec
             certify(graph, 0, wrong)
 
 
-@settings(max_examples=200)
 @given(graph=graphs(negative=True, dtypes=("int64",)))
 def test_negative_weights(graph: Graph) -> None:
     distances = oracle.bellman_ford(graph, 0)
@@ -184,7 +181,6 @@ def test_negative_weights(graph: Graph) -> None:
         certify(graph, 0, distances, tight_predecessors(graph, 0, distances))
 
 
-@settings(max_examples=200)
 @given(graph=graphs())
 def test_predecessors_take_the_smallest_nearer_id(graph: Graph) -> None:
     d = oracle.dijkstra(graph, 0)

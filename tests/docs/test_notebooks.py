@@ -96,6 +96,7 @@ def test_road_map_on_helsinki(tmp_path: Path) -> None:
 def test_a_broken_cell_is_noticed(tmp_path: Path) -> None:
     notebook = load(NOTEBOOKS[0])
     notebook["cells"][-2]["source"] = ["raise ValueError('broken')"]
+    del notebook["cells"][:-2]  # which take seconds
     broken = tmp_path / "broken.ipynb"
     broken.write_text(json.dumps(notebook))
     assert "broken" in run(broken, tmp_path).stderr

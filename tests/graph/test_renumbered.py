@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import nearfar
 from nearfar import Graph, _cpu
@@ -38,7 +38,6 @@ def edges(graph: Graph, place: Any = None) -> list[tuple[int, int, float]]:
     return list(zip(*ends, graph.effective_weights.tolist(), strict=True))
 
 
-@settings(max_examples=100)
 @given(graphs())
 def test_any_graph_keeps_its_edges(graph: Graph) -> None:
     order = np.full(graph.n_vertices, -1, np.int32)

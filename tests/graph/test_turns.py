@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import nearfar
@@ -52,7 +52,6 @@ def turns_of(graph: Graph) -> list[tuple[int, int]]:
     ]
 
 
-@settings(max_examples=120)
 @given(graphs(max_vertices=7, max_edges=14, dtypes=("int32", "int64", "unweighted")), st.data())
 def test_any_graph_by_hand(graph: Graph, data: Any) -> None:
     possible = turns_of(graph)

@@ -100,7 +100,6 @@ def assert_answers(turns: TurnGraph, want: np.ndarray[Any, Any]) -> None:
         assert np.array_equal(as_floats(paths.distances), want[s])
 
 
-@settings(max_examples=150)
 @given(st.integers(0, 2**32), st.booleans())
 def test_prepared(seed: int, floats: bool) -> None:
     drawn = Drawn(seed, floats=floats)
@@ -176,7 +175,6 @@ def test_errors_of_prepared() -> None:
         nearfar.prepare(prepared, [0, 0, 1, 2, 3])
 
 
-@settings(max_examples=100)
 @given(st.integers(0, 2**32))
 def test_reduced_labelled_and_sparse(seed: int) -> None:
     drawn = Drawn(seed)
@@ -199,7 +197,6 @@ def test_reduced_labelled_and_sparse(seed: int) -> None:
     assert np.array_equal(frame.to_numpy(dtype=float, na_value=np.inf), want)
 
 
-@settings(max_examples=100)
 @given(st.integers(0, 2**32), st.booleans())
 def test_nearest(seed: int, ready: bool) -> None:
     drawn = Drawn(seed)
@@ -224,7 +221,6 @@ def test_nearest(seed: int, ready: bool) -> None:
                 assert want[source, v] == far
 
 
-@settings(max_examples=100)
 @given(st.integers(0, 2**32))
 def test_k_shortest_paths(seed: int) -> None:
     drawn = Drawn(seed, low=1)
@@ -258,7 +254,6 @@ def shares(drawn: Drawn, sources: list[int], targets: list[int]) -> Any:
     return inside, inside + ends, edges
 
 
-@settings(max_examples=150)
 @given(st.integers(0, 2**32), st.booleans())
 def test_betweenness(seed: int, ready: bool) -> None:
     drawn = Drawn(seed, low=1)
@@ -277,7 +272,6 @@ def test_betweenness(seed: int, ready: bool) -> None:
         assert found == pytest.approx(want[2])
 
 
-@settings(max_examples=100)
 @given(st.integers(0, 2**32), st.booleans())
 def test_distance_measures(seed: int, ready: bool) -> None:
     drawn = Drawn(seed, low=1)

@@ -84,7 +84,6 @@ def test_zoo_against_networkx(name: str, dtype: str) -> None:
     assert None not in seen.values()
 
 
-@settings(max_examples=150)
 @given(graphs(max_vertices=9, max_edges=24))
 def test_any_graph_by_definition(graph: Graph) -> None:
     assert_by_definition(graph)

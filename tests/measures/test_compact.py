@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import nearfar
@@ -51,7 +51,6 @@ def with_sinks(draw: Any) -> Graph:
     return Graph.from_edges(names[tails], names[heads], weights, n_vertices=n)
 
 
-@settings(max_examples=200)
 @given(graph=st.one_of(with_trees(), with_sinks()), data=st.data())
 def test_by_definition(graph: Graph, data: Any) -> None:
     some = st.none() | st.lists(st.integers(0, graph.n_vertices - 1), unique=True)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import nearfar
 from nearfar import Graph
@@ -27,7 +27,6 @@ from tests.zoo import ZOO, as_dtype
 nx = pytest.importorskip("networkx")
 
 
-@settings(max_examples=150)
 @given(graphs(max_vertices=10, max_edges=30))
 def test_any_graph_by_definition(graph: Graph) -> None:
     try:

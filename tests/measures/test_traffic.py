@@ -50,7 +50,6 @@ def assert_walked(graph: Any, demand: list[tuple[int, int, int]]) -> None:
         assert (found.loads * graph.effective_weights).sum() == carried
 
 
-@settings(max_examples=120)
 @given(graphs(max_vertices=9, max_edges=30), st.data())
 def test_loads_of_any_graph(graph: Graph, data: Any) -> None:
     vertex = st.integers(0, graph.n_vertices - 1)

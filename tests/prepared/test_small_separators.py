@@ -105,7 +105,6 @@ def outcome(ask: Any) -> Any:
         return "does not fit"
 
 
-@settings(max_examples=150)
 @given(heavy())
 def test_sums_that_do_not_fit(graph: Graph) -> None:
     prepared = ready(graph)

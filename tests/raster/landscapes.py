@@ -15,7 +15,7 @@ def explicit(raster: Raster) -> Graph:
     given = raster._describe()
     cost = given["cost"].reshape(-1)
     index = np.arange(raster.n_vertices).reshape(raster.shape)
-    blocked = np.array([raster.is_barrier(i) for i in range(raster.n_vertices)])
+    blocked = ~raster._may_enter(np.arange(raster.n_vertices))
     sources, targets, weights = [], [], []
     for k, step in enumerate(raster.steps.tolist()):
         # `step` leads from a cell to the start of its edge.

@@ -122,7 +122,7 @@ def random_request(seed: int, connectivity: int) -> tuple[Raster, Any, dict[str,
         options["step"] = str(rng.choice(["mean", "enter"]))
         options["cut_corners"] = options != {"connectivity": 8, "step": "mean"}
     raster = Raster(cost, **options)
-    free = [i for i in range(raster.n_vertices) if not raster.is_barrier(i)]
+    free = np.flatnonzero(raster._may_enter(np.arange(raster.n_vertices)))
     cells = np.stack(np.unravel_index(rng.choice(free, rng.integers(1, 4)), raster.shape), axis=1)
     search: dict[str, Any] = {}
     if rng.random() < 0.3:

@@ -17,7 +17,6 @@ def distances(graph: Graph, source: int) -> np.ndarray:
     return nearfar.sssp(graph, source).distances
 
 
-@settings(max_examples=100)
 @given(graph=graphs(dtypes=EXACT), seed=st.integers(0, 2**32 - 1))
 def test_permuting_vertices_permutes_distances(graph: Graph, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(graph.n_vertices)
@@ -28,7 +27,6 @@ def test_permuting_vertices_permutes_distances(graph: Graph, seed: int) -> None:
     np.testing.assert_array_equal(distances(moved, int(order[0]))[order], distances(graph, 0))
 
 
-@settings(max_examples=100)
 @given(graph=graphs(dtypes=EXACT), power=st.integers(0, 6))
 def test_scaling_by_a_power_of_two_scales_distances(graph: Graph, power: int) -> None:
     graph = graph.astype("float64" if graph.weight_dtype.kind == "f" else "int64")
@@ -41,7 +39,6 @@ def test_scaling_by_a_power_of_two_scales_distances(graph: Graph, power: int) ->
     )
 
 
-@settings(max_examples=100)
 @given(graph=graphs(dtypes=EXACT), data=st.data())
 def test_a_parallel_edge_that_is_no_better_changes_nothing(graph: Graph, data) -> None:
     if not graph.n_edges:
@@ -57,7 +54,6 @@ def test_a_parallel_edge_that_is_no_better_changes_nothing(graph: Graph, data) -
     np.testing.assert_array_equal(distances(again, 0), distances(graph, 0))
 
 
-@settings(max_examples=100)
 @given(graph=graphs(dtypes=EXACT))
 def test_triangle_inequality_over_every_edge(graph: Graph) -> None:
     paths = nearfar.sssp(graph, 0)
