@@ -16,18 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
-from nearfar.graph.build import HostArrays, frozen
+from nearfar.graph.build import HostArrays
+from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.system.memory import free_memory
 
 MANY_EDGES = 1 << 17  # edges of graphs that do not fit the caches of a core
 _SECONDS = 2e-8  # of finding the numbers, per edge and vertex
-_TRIES = 3  # searches with the given numbers, and half of those with others, that are compared
+_TRIES = 3  # searches with the given numbers before others are sought
+_FEWEST, _MOST = 6, 16  # searches with other numbers before their times are compared
 _GAIN = 0.97  # relative time up to which other numbers are kept
 _SAMPLE = 1 << 12  # edges looked at
 _CLOSE = 4.0  # mean logarithm of the distance between neighbours' numbers that is not reduced
-_CLOSER = 2.0  # least reduction that is worth the copy
+_CLOSER = 1.5  # least reduction that is worth the copy
 _SHARE = 4  # the copy may take one part in this many of the free memory
 
 
@@ -38,7 +40,7 @@ class Renumbered:
     graph: Graph
     place: NDArray[np.int32]  # its vertex for each vertex of the graph as given
 
-    def as_given(self, distances: Any, threads: int) -> NDArray[Any]:
+    def as_given(self, distances: Any, threads: int) -> Any:
         """Return distances from one source or, in place, from several, in the given order."""
         if distances.ndim == 2:
             _cpu.gathered_rows(distances, self.place, threads)
@@ -79,7 +81,7 @@ def for_next(graph: Graph, kind: Any, threads: int) -> Renumbered | None:
     (given, given_seconds), (tried, seconds) = times.of(kind, False), times.of(kind, True)
     if given < _TRIES:
         return None
-    if tried >= 2 * _TRIES and seconds > _GAIN * given_seconds:
+    if tried >= min(max(given, _FEWEST), _MOST) and seconds > _GAIN * given_seconds:
         _RENUMBERED.put(graph, None)
     return _RENUMBERED.of(graph, lambda: _renumbered(graph, threads))
 
@@ -111,11 +113,11 @@ def _renumbered(graph: Graph, threads: int) -> Renumbered | None:
     place[order] = np.arange(n, dtype=np.int32)
     if _apart(place[tails], place[heads]) > before - _CLOSER:
         return None
-    made = [np.empty_like(array) for array in (indptr, indices)]
-    heavy = None if weights is None else np.empty_like(weights)
-    _cpu.renumber_rows(indptr, indices, weights, order, place, *made, heavy, threads)
-    kept = None if heavy is None else frozen(heavy)
-    arrays = HostArrays(frozen(made[0]), frozen(made[1]), kept, graph._scan)
+    rows, heads = np.empty_like(indptr), np.empty_like(indices)
+    kept = None if weights is None else np.empty_like(weights)
+    _cpu.renumber_rows(indptr, indices, weights, order, place, rows, heads, kept, threads)
+    kept = None if kept is None else frozen(kept)
+    arrays = HostArrays(frozen(rows), frozen(heads), kept, graph._scan)
     return Renumbered(Graph.from_checked(arrays, directed=graph.directed), frozen(place))
 
 
