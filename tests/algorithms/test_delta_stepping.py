@@ -332,3 +332,15 @@ def test_weights_over_many_decades_repeat_little(decades: int) -> None:
     paths = nearfar.sssp(graph, 0, method="delta_stepping")
     assert np.array_equal(paths.distances, oracle(graph))
     assert paths.stats["vertices_processed"] < 1.2 * n
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(graph=weighted_graphs(), delta=st.sampled_from([None, 0.3, 500.0, 1e12]))
+def test_distances_end_where_the_last_bucket_does(
+    method: str, graph: Graph, delta: float | None
+) -> None:
+    """At most an edge farther, and a rounding; what follows trusts eight edges."""
+    options = {} if delta is None else {"delta": delta}
+    got = nearfar.sssp(graph, 0, method=method, threads=2, **options)
+    farthest = float(got.distances[got.reachable].max())
+    assert farthest <= got.stats["last_threshold"] + 2 * float(graph.max_weight)
