@@ -66,7 +66,9 @@ def test_values_are_dropped_on_request(graph: Graph) -> None:
     assert not slot.filled_anywhere(graph)
     slot.put(graph, 1)
     assert graph.transpose().transpose() is graph
+    assert graph.has_view
     graph.forget()
+    assert not graph.has_view
     assert not slot.filled(graph)
     assert not graph.has_transpose
 

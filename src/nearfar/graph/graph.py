@@ -497,8 +497,9 @@ class Graph(Vertices, Exchange):
         return "view" in self.__dict__
 
     def forget(self) -> None:
-        """Drop data cached by earlier calls: transposes, copies on devices, choices."""
+        """Drop data cached by earlier calls: packed edges, transposes, other copies, choices."""
         self._kept.clear()
+        self.__dict__.pop("view", None)
 
     def transpose(self) -> Graph:
         """Return the graph with every edge reversed, cached; O(n + m).
