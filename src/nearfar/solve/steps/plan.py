@@ -192,7 +192,7 @@ def compares_numbers(graph: Graph, request: Request, variant: Variant) -> bool:
 
 
 def kind_of(request: Request) -> tuple[int, bool]:
-    """Return what the times of searches that are compared have in common."""
+    """Return a key of the searches whose times are compared."""
     return request.threads, request.problem == "sssp"
 
 
