@@ -219,6 +219,7 @@ class Variant:
     # solver that returns only the reached entries of each row
     sparse: Sparse | None = None
     parallel: bool = False  # whether several workers share the solve from one source
+    one_by_one: bool = False  # whether each worker searches from one source of a batch at a time
     # whether `nearfar tune GRAPH` measures launch shapes of this variant when no method is named
     tune: bool = False
     # subset of {"host", "device"}: locations of the rows for which the variant itself divides a

@@ -103,6 +103,7 @@ def _unevenness(facts: Facts) -> float:
     section="sequential delta-stepping; below 512 vertices Dijkstra's method",
     complexity="O(k (n + m + d / delta)) on average, O(k (n + m) log n) over a heap",
     cost=_searches,
+    one_by_one=True,
 )
 def worker_per_source(
     graph: Graph, sources: NDArray[np.int64], options: WorkerOptions, workspace: Workspace

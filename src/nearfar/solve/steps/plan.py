@@ -34,7 +34,6 @@ from nearfar.registry import (
 from nearfar.solve.matrix.fresh import UNCHECKED, MatrixGraph, takes
 
 _SEVERAL = 4  # sources from which converting the weights for them saves time
-_SEARCHES = "worker_per_source@cpu"  # the batch method that searches as for a single source
 
 
 class Plan(NamedTuple):
@@ -184,7 +183,7 @@ def compares_numbers(graph: Graph, request: Request, variant: Variant) -> bool:
     """Return whether searches for a request compare the numbers of the vertices."""
     if request.problem != "sssp":
         whole = request.limit is None and request.targets is None and not request.once
-        if not whole or variant.id != _SEARCHES:
+        if not whole or not variant.one_by_one:
             return False
     elif not measured.comparable(request):
         return False
