@@ -79,7 +79,7 @@ def measure(graph: Graph, threads: list[int], rounds: int) -> dict[str, Any]:
     fresh = Graph(graph.indptr, graph.indices, graph.effective_weights, directed=graph.directed)
     auto = automatic(fresh, sources, max(threads))
     limits = renumbered.MANY_EDGES, renumbered._CLOSE, renumbered._CLOSER
-    renumbered._CLOSE, renumbered._CLOSER = -1.0, -99.0
+    renumbered._CLOSE, renumbered._CLOSER = -1.0, 99.0
     found = renumbered._renumbered(graph, max(threads))
     renumbered.MANY_EDGES = 1 << 62  # the given graph keeps its numbers
     one = {str(n): in_turns(graph, found, np.int64(sources[0]), n, rounds) for n in threads}

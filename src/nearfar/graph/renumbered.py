@@ -1,7 +1,7 @@
 """Copies of graphs with other numbers for the vertices, so that neighbours are close in memory.
 
 Points in random order, as in most neighbour graphs and triangulations, make a search fetch a cache
-line per edge. With numbers in the order of small balls it takes .4 to .9 of the time, depending on
+line per edge. With numbers in the order of small balls it takes .5 to .9 of the time, depending on
 the caches. Finding them takes as long as a few searches, so it is done once the searches of a graph
 have taken that long, and a few searches with either numbers decide which to keep.
 """
@@ -29,7 +29,7 @@ _FEWEST, _MOST = 6, 16  # searches with other numbers before their times are com
 _GAIN = 0.97  # relative time up to which other numbers are kept
 _SAMPLE = 1 << 12  # edges looked at
 _CLOSE = 4.0  # mean logarithm of the distance between neighbours' numbers that is not reduced
-_CLOSER = 1.5  # least reduction that is worth the copy
+_CLOSER = 0.85  # its relative value below which a copy may be worth it
 _SHARE = 4  # the copy may take one part in this many of the free memory
 
 
@@ -111,7 +111,7 @@ def _renumbered(graph: Graph, threads: int) -> Renumbered | None:
     _cpu.compact_order(indptr, indices, order)
     place = np.empty(n, np.int32)
     place[order] = np.arange(n, dtype=np.int32)
-    if _apart(place[tails], place[heads]) > before - _CLOSER:
+    if _apart(place[tails], place[heads]) > _CLOSER * before:
         return None
     rows, heads = np.empty_like(indptr), np.empty_like(indices)
     kept = None if weights is None else np.empty_like(weights)
