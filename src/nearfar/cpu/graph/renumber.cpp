@@ -2,7 +2,7 @@
 //
 // A search touches the distances of neighbours, one cache line each if their numbers are far apart,
 // as those of random points are. The order consists of balls: a breadth-first search collects up to
-// kBall vertices that have no number yet, and the next ball begins beside the oldest one with free
+// kBall vertices that have no number yet, and the next ball begins next to the oldest one with free
 // neighbours. So most edges of a mesh or a road network stay within a ball, whose distances and
 // edges fit a core's caches, and consecutive balls are close to each other. Random graphs gain
 // little, whatever the order.
