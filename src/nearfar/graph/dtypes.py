@@ -33,8 +33,9 @@ def limit_in_dtype(limit: float | None, dtype: np.dtype[Any]) -> Any:
     Device code compares in that dtype; the caller masks by the exact limit afterwards.
     """
     top = unreached_value(dtype)
-    if limit is None or limit >= top:
+    if limit is None or limit >= top.item():
         return top
     if dtype.kind == "f":
-        return np.nextafter(dtype.type(limit), dtype.type(np.inf))
+        with np.errstate(over="ignore"):  # beyond float32 is infinity
+            return np.nextafter(dtype.type(limit), dtype.type(np.inf))
     return dtype.type(max(math.ceil(limit), -1))
