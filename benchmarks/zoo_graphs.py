@@ -20,208 +20,12 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
+import zoo_families as fam
 from nearfar.graph.graph import Graph
+from zoo_families import Array, Edges
 
 __all__ = ["ZOO", "Entry", "made", "make"]
-
-Array = NDArray[Any]
-#: Sources, targets, lengths if the family has them, whether directed, number of vertices.
-Edges = tuple[Array, Array, Array | None, bool, int]
-
-
-# Families, with about n vertices each. Undirected ones list every edge once.
-
-
-def _lengths(points: Array, s: Array, t: Array) -> Array:
-    return np.sqrt(((points[s] - points[t]) ** 2).sum(axis=1))
-
-
-def _once(s: Array, t: Array, n: int) -> tuple[Array, Array]:
-    """Return every undirected edge once, without loops."""
-    low, high = np.minimum(s, t), np.maximum(s, t)
-    keys = np.unique((low.astype(np.int64) * n + high)[low != high])
-    return keys // n, keys % n
-
-
-def _lattice(sides: tuple[int, ...], steps: list[tuple[int, ...]]) -> tuple[Array, Array, int]:
-    """Return the edges of a box of points along some steps."""
-    ids = np.arange(int(np.prod(sides))).reshape(sides)
-    sources, targets = [], []
-    for step in steps:
-        here = tuple(
-            slice(max(0, -d), side - max(0, d)) for d, side in zip(step, sides, strict=True)
-        )
-        there = tuple(
-            slice(max(0, d), side - max(0, -d)) for d, side in zip(step, sides, strict=True)
-        )
-        sources.append(ids[here].ravel())
-        targets.append(ids[there].ravel())
-    return np.concatenate(sources), np.concatenate(targets), ids.size
-
-
-def delaunay(n: int, rng: Generator, dimensions: int = 2) -> Edges:
-    from scipy.spatial import Delaunay
-
-    points = rng.random((n, dimensions))
-    corners = Delaunay(points).simplices.astype(np.int64)
-    pairs = [(i, j) for i in range(dimensions + 1) for j in range(i)]
-    s = np.concatenate([corners[:, i] for i, _ in pairs])
-    t = np.concatenate([corners[:, j] for _, j in pairs])
-    s, t = _once(s, t, n)
-    return s, t, _lengths(points, s, t), False, n
-
-
-def planar(n: int, rng: Generator, degree: int = 4) -> Edges:
-    side = max(2, round(n**0.5))
-    steps = [(0, 1), (1, 0), (1, 1), (1, -1)][: degree // 2]
-    s, t, count = _lattice((side, side), steps)
-    return s, t, None, False, count
-
-
-def solid(n: int, rng: Generator, degree: int = 6) -> Edges:
-    """Return a box of cells joined over faces (6), or also over diagonals (14)."""
-    side = max(2, round(n ** (1 / 3)))
-    steps: list[tuple[int, ...]] = [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
-    steps += [(1, 1, 1), (1, 1, -1), (1, -1, 1), (1, -1, -1)] if degree == 14 else []
-    s, t, count = _lattice((side, side, side), steps)
-    return s, t, None, False, count
-
-
-def strip(n: int, rng: Generator, width: int = 10) -> Edges:
-    s, t, count = _lattice((max(2, n // width), width), [(0, 1), (1, 0)])
-    return s, t, None, False, count
-
-
-def neighbours(n: int, rng: Generator, dimensions: int = 2, k: int = 6) -> Edges:
-    from scipy.spatial import cKDTree
-
-    points = rng.random((n, dimensions)).astype(np.float32 if dimensions > 4 else np.float64)
-    if dimensions <= 4:
-        near = cKDTree(points).query(points, k + 1)[1][:, 1:]
-    else:  # k-d trees do not help in high dimensions
-        near = np.empty((n, k), np.int64)
-        squares = (points**2).sum(axis=1)
-        for begin in range(0, n, 2048):
-            block = points[begin : begin + 2048]
-            away = squares - 2 * block @ points.T
-            near[begin : begin + 2048] = np.argpartition(away, k + 1, axis=1)[:, : k + 1][:, :k]
-    s, t = _once(np.repeat(np.arange(n), k), near.ravel().astype(np.int64), n)
-    return s, t, _lengths(points, s, t), False, n
-
-
-def geometric(n: int, rng: Generator, degree: int = 8) -> Edges:
-    from scipy.spatial import cKDTree
-
-    points = rng.random((n, 2))
-    pairs = cKDTree(points).query_pairs((degree / (np.pi * n)) ** 0.5, output_type="ndarray")
-    s, t = pairs[:, 0], pairs[:, 1]
-    return s, t, _lengths(points, s, t), False, n
-
-
-def small_world(n: int, rng: Generator, degree: int = 4, rewired: float = 0.1) -> Edges:
-    s = np.tile(np.arange(n), degree // 2)
-    t = (s + np.repeat(np.arange(1, degree // 2 + 1), n)) % n
-    t = np.where(rng.random(len(t)) < rewired, rng.integers(0, n, len(t)), t)
-    return s, t, None, False, n
-
-
-def uniform(n: int, rng: Generator, degree: int = 8) -> Edges:
-    m = n * degree
-    return rng.integers(0, n, m), rng.integers(0, n, m), None, True, n
-
-
-def power_law(n: int, rng: Generator, exponent: float = 2.5, degree: int = 8) -> Edges:
-    """Return edges whose ends have weights i^(-1 / (exponent - 1)), as in Chung and Lu's model."""
-    m, power = n * degree // 2, 1 / (exponent - 1)
-    names = rng.permutation(n)
-    ends = (n * rng.random((2, m)) ** (1 / (1 - power))).astype(np.int64)
-    return names[ends[0]], names[ends[1]], None, False, n
-
-
-def attached(n: int, rng: Generator, degree: int = 5) -> Edges:
-    """Return preferential attachment: each vertex joins uniformly drawn ends of earlier edges."""
-    s = np.repeat(np.arange(1, n), degree)
-    t = (s * rng.random(len(s)) ** 2).astype(np.int64)
-    return s, t, None, False, n
-
-
-def bipartite(n: int, rng: Generator, degree: int = 8, few: int | None = None) -> Edges:
-    left = n // 2 if few is None else n - few
-    s = np.repeat(np.arange(left), degree // 2)
-    return s, rng.integers(left, n, len(s)), None, False, n
-
-
-def dense(n: int, rng: Generator, share: float = 1.0) -> Edges:
-    n = min(n, 3000)
-    s, t = np.nonzero(rng.random((n, n)) < share)
-    return s, t, None, True, n
-
-
-def tree(n: int, rng: Generator, last: int | None = None) -> Edges:
-    """Return a tree with parents drawn among all earlier vertices, or among the last ones."""
-    child = np.arange(1, n)
-    back = child if last is None else np.minimum(child, last)
-    return child, child - 1 - (back * rng.random(n - 1)).astype(np.int64), None, False, n
-
-
-def heap_tree(n: int, rng: Generator) -> Edges:
-    child = np.arange(1, n)
-    return child, (child - 1) // 2, None, False, n
-
-
-def path(n: int, rng: Generator, directed: bool = True) -> Edges:
-    return np.arange(n - 1), np.arange(1, n), None, directed, n
-
-
-def cycle(n: int, rng: Generator) -> Edges:
-    return np.arange(n), np.roll(np.arange(n), -1), None, False, n
-
-
-def caterpillar(n: int, rng: Generator) -> Edges:
-    spine = n // 2
-    legs = np.arange(spine, n)
-    s = np.concatenate([np.arange(spine - 1), legs - spine])
-    return s, np.concatenate([np.arange(1, spine), legs]), None, False, n
-
-
-def broom(n: int, rng: Generator) -> Edges:
-    """Return a thousand chains attached to one vertex."""
-    chains = min(1000, n // 4)
-    v = np.arange(1, n)
-    return np.maximum(v - chains, 0), v, None, False, n
-
-
-def star_ring(n: int, rng: Generator, hubs: int = 1) -> Edges:
-    """Return a ring of leaves joined to hubs in turn; the hubs form a ring as well."""
-    leaves = np.arange(hubs, n)
-    around = np.arange(hubs) if hubs > 1 else np.empty(0, np.int64)
-    s = np.concatenate([leaves, leaves, around])
-    t = np.concatenate([np.roll(leaves, -1), leaves * hubs // n, np.roll(around, -1)])
-    return s, t, None, False, n
-
-
-def layered(n: int, rng: Generator, width: int = 10_000, degree: int = 8) -> Edges:
-    width = min(width, n // 10)
-    layers = n // width
-    s = np.repeat(np.arange((layers - 1) * width), degree)
-    t = (s // width + 1) * width + rng.integers(0, width, len(s))
-    return s, t, None, True, layers * width
-
-
-def maze(n: int, rng: Generator, opened: float = 0.0) -> Edges:
-    """Return a random spanning tree of a square grid, with a share of the other walls opened."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import minimum_spanning_tree
-
-    s, t, _, directed, count = planar(n, rng)
-    walls = coo_array((1 + rng.random(len(s)), (s, t)), shape=(count, count))
-    kept = minimum_spanning_tree(walls.tocsr()).tocoo()
-    more = rng.random(len(s)) < opened
-    s, t = _once(np.concatenate([kept.row, s[more]]), np.concatenate([kept.col, t[more]]), count)
-    return s, t, None, directed, count
-
 
 # Weights: integers from 1 (0 if most are zero); floats are these over 1,000.
 
@@ -233,6 +37,8 @@ WEIGHTS: dict[str, Callable[[int, Generator], Array]] = {
     "wide": lambda m, rng: rng.integers(1, 2**30, m).astype(np.float64),
     "constant": lambda m, rng: np.full(m, 7.0),
     "nearly constant": lambda m, rng: rng.integers(1000, 1004, m).astype(np.float64),
+    "pareto": lambda m, rng: np.ceil(np.minimum(100 * rng.random(m) ** (-1 / 1.1), 2**28)),
+    "lognormal": lambda m, rng: np.ceil(rng.lognormal(6, 1.5, m)),
     "mostly zero": lambda m, rng: np.where(rng.random(m) < 0.9, 0, rng.integers(1, 1001, m)),
 }
 
@@ -262,60 +68,89 @@ def _entry(
 
 _T, _R = "tuned", "reported"
 ZOO: dict[str, Entry] = {
-    "delaunay": _entry(_T, delaunay, 1e6, "lengths", "int32"),
-    "delaunay-floats": _entry(_R, delaunay, 3e5, "lengths", "float32"),
-    "planar-4": _entry(_T, planar, 1e6, "mostly zero", "int32"),
-    "planar-4-even": _entry(_R, planar, 1e6, "nearly constant", "int32"),
-    "planar-6": _entry(_R, planar, 1e6, "exponential", "int64", degree=6),
-    "planar-8": _entry(_T, planar, 1e6, "log-uniform", "float32", degree=8),
-    "planar-8-ties": _entry(_R, planar, 1e6, "constant", "int32", degree=8),
-    "solid-6": _entry(_T, solid, 1e6, "uniform", "int32"),
-    "solid-6-large": _entry(_R, solid, 1e7, "exponential", "int32"),
-    "solid-14": _entry(_R, solid, 5e5, "uniform", "float64", degree=14),
-    "solid-delaunay": _entry(_T, delaunay, 2e5, "lengths", "float32", dimensions=3),
-    "strip-10": _entry(_R, strip, 1e6, "uniform", "int32"),
-    "neighbours-2d": _entry(_R, neighbours, 1e6, "lengths", "int32"),
-    "neighbours-3d": _entry(_T, neighbours, 5e5, "lengths", "float32", dimensions=3, k=10),
-    "neighbours-16d": _entry(_R, neighbours, 3e4, "lengths", "int32", dimensions=16, k=12),
-    "neighbours-64d": _entry(_T, neighbours, 2e4, "lengths", "float64", dimensions=64, k=15),
-    "neighbours-small": _entry(_R, neighbours, 1e3, "lengths", "float64"),
-    "small-world-4": _entry(_T, small_world, 1e6, "uniform", "int32"),
-    "small-world-10": _entry(_R, small_world, 1e6, "log-uniform", "int32", degree=10),
-    "small-world-small": _entry(_T, small_world, 1e4, "uniform", "int32", degree=6),
-    "power-2.1": _entry(_T, power_law, 1e6, "uniform", "int32", exponent=2.1, degree=16),
-    "power-2.5": _entry(_R, power_law, 1e6, "exponential", "float32"),
-    "power-3": _entry(_R, power_law, 5e5, "wide", "int64", exponent=3.0, degree=10),
-    "power-2.1-small": _entry(_R, power_law, 1e4, "uniform", "int32", exponent=2.1),
-    "attached-5": _entry(_T, attached, 1e6, "constant", "int32"),
-    "attached-12": _entry(_R, attached, 3e5, "uniform", "int32", degree=12),
-    "geometric-8": _entry(_R, geometric, 1e6, "lengths", "int32"),
-    "geometric-20": _entry(_T, geometric, 5e5, "lengths", "float64", degree=20),
-    "geometric-small": _entry(_T, geometric, 1e4, "uniform", "int32"),
-    "bipartite-8": _entry(_R, bipartite, 1e6, "uniform", "int32"),
-    "bipartite-hubs": _entry(_T, bipartite, 1e6, "exponential", "int32", few=1000),
-    "dense": _entry(_R, dense, 3000, "uniform", "int32"),
-    "dense-half": _entry(_T, dense, 2000, "exponential", "float32", share=0.5),
-    "tree": _entry(_T, tree, 1e6, "uniform", "int32"),
-    "tree-deep": _entry(_R, tree, 1e6, "uniform", "int32", last=100),
-    "tree-heap": _entry(_R, heap_tree, 1e6, "constant", "int32"),
-    "path": _entry(_T, path, 1e6, "uniform", "int32"),
-    "path-both-ways": _entry(_R, path, 1e6, "exponential", "float64", directed=False),
-    "cycle": _entry(_R, cycle, 1e6, "uniform", "float32"),
-    "caterpillar": _entry(_R, caterpillar, 1e6, "uniform", "int32"),
-    "broom": _entry(_T, broom, 1e6, "uniform", "int32"),
-    "star-ring": _entry(_T, star_ring, 1e6, "uniform", "int32"),
-    "star-ring-floats": _entry(_R, star_ring, 1e6, "exponential", "float32"),
-    "star-rings": _entry(_R, star_ring, 1e6, "small", "int32", hubs=1000),
-    "layered-wide": _entry(_T, layered, 1e6, "uniform", "int32"),
-    "layered-deep": _entry(_R, layered, 1e6, "uniform", "int32", width=10, degree=3),
-    "maze": _entry(_R, maze, 1e6, "nearly constant", "int32"),
-    "maze-open": _entry(_T, maze, 1e6, "uniform", "int32", opened=0.1),
-    "random-zero": _entry(_R, uniform, 5e5, "mostly zero", "int32"),
-    "random-ties": _entry(_T, uniform, 5e5, "constant", "int32"),
-    "random-6": _entry(_R, uniform, 1e6, "exponential", "float64", degree=6),
-    "random-wide": _entry(_T, uniform, 3e5, "wide", "int64", degree=16),
-    "random-log": _entry(_T, uniform, 5e5, "log-uniform", "int32", degree=16),
-    "random-large": _entry(_T, uniform, 1e7, "uniform", "int32", degree=4),
+    "delaunay": _entry(_T, fam.delaunay, 1e6, "lengths", "int32"),
+    "delaunay-floats": _entry(_R, fam.delaunay, 3e5, "lengths", "float32"),
+    "planar-4": _entry(_T, fam.planar, 1e6, "mostly zero", "int32"),
+    "planar-4-even": _entry(_R, fam.planar, 1e6, "nearly constant", "int32"),
+    "planar-6": _entry(_R, fam.planar, 1e6, "exponential", "int64", degree=6),
+    "planar-8": _entry(_T, fam.planar, 1e6, "log-uniform", "float32", degree=8),
+    "planar-8-ties": _entry(_R, fam.planar, 1e6, "constant", "int32", degree=8),
+    "solid-6": _entry(_T, fam.solid, 1e6, "uniform", "int32"),
+    "solid-6-large": _entry(_R, fam.solid, 1e7, "exponential", "int32"),
+    "solid-14": _entry(_R, fam.solid, 5e5, "uniform", "float64", degree=14),
+    "solid-delaunay": _entry(_T, fam.delaunay, 2e5, "lengths", "float32", dimensions=3),
+    "strip-10": _entry(_R, fam.strip, 1e6, "uniform", "int32"),
+    "neighbours-2d": _entry(_R, fam.neighbours, 1e6, "lengths", "int32"),
+    "neighbours-3d": _entry(_T, fam.neighbours, 5e5, "lengths", "float32", dimensions=3, k=10),
+    "neighbours-16d": _entry(_R, fam.neighbours, 3e4, "lengths", "int32", dimensions=16, k=12),
+    "neighbours-64d": _entry(_T, fam.neighbours, 2e4, "lengths", "float64", dimensions=64, k=15),
+    "neighbours-small": _entry(_R, fam.neighbours, 1e3, "lengths", "float64"),
+    "small-world-4": _entry(_T, fam.small_world, 1e6, "uniform", "int32"),
+    "small-world-10": _entry(_R, fam.small_world, 1e6, "log-uniform", "int32", degree=10),
+    "small-world-small": _entry(_T, fam.small_world, 1e4, "uniform", "int32", degree=6),
+    "power-2.1": _entry(_T, fam.power_law, 1e6, "uniform", "int32", exponent=2.1, degree=16),
+    "power-2.5": _entry(_R, fam.power_law, 1e6, "exponential", "float32"),
+    "power-3": _entry(_R, fam.power_law, 5e5, "wide", "int64", exponent=3.0, degree=10),
+    "power-2.1-small": _entry(_R, fam.power_law, 1e4, "uniform", "int32", exponent=2.1),
+    "attached-5": _entry(_T, fam.attached, 1e6, "constant", "int32"),
+    "attached-12": _entry(_R, fam.attached, 3e5, "uniform", "int32", degree=12),
+    "geometric-8": _entry(_R, fam.geometric, 1e6, "lengths", "int32"),
+    "geometric-20": _entry(_T, fam.geometric, 5e5, "lengths", "float64", degree=20),
+    "geometric-small": _entry(_T, fam.geometric, 1e4, "uniform", "int32"),
+    "bipartite-8": _entry(_R, fam.bipartite, 1e6, "uniform", "int32"),
+    "bipartite-hubs": _entry(_T, fam.bipartite, 1e6, "exponential", "int32", few=1000),
+    "dense": _entry(_R, fam.dense, 3000, "uniform", "int32"),
+    "dense-half": _entry(_T, fam.dense, 2000, "exponential", "float32", share=0.5),
+    "tree": _entry(_T, fam.tree, 1e6, "uniform", "int32"),
+    "tree-deep": _entry(_R, fam.tree, 1e6, "uniform", "int32", last=100),
+    "tree-heap": _entry(_R, fam.heap_tree, 1e6, "constant", "int32"),
+    "path": _entry(_T, fam.path, 1e6, "uniform", "int32"),
+    "path-both-ways": _entry(_R, fam.path, 1e6, "exponential", "float64", directed=False),
+    "cycle": _entry(_R, fam.cycle, 1e6, "uniform", "float32"),
+    "caterpillar": _entry(_R, fam.caterpillar, 1e6, "uniform", "int32"),
+    "broom": _entry(_T, fam.broom, 1e6, "uniform", "int32"),
+    "star-ring": _entry(_T, fam.star_ring, 1e6, "uniform", "int32"),
+    "star-ring-floats": _entry(_R, fam.star_ring, 1e6, "exponential", "float32"),
+    "star-rings": _entry(_R, fam.star_ring, 1e6, "small", "int32", hubs=1000),
+    "layered-wide": _entry(_T, fam.layered, 1e6, "uniform", "int32"),
+    "layered-deep": _entry(_R, fam.layered, 1e6, "uniform", "int32", width=10, degree=3),
+    "maze": _entry(_R, fam.maze, 1e6, "nearly constant", "int32"),
+    "maze-open": _entry(_T, fam.maze, 1e6, "uniform", "int32", opened=0.1),
+    "random-zero": _entry(_R, fam.uniform, 5e5, "mostly zero", "int32"),
+    "random-ties": _entry(_T, fam.uniform, 5e5, "constant", "int32"),
+    "random-6": _entry(_R, fam.uniform, 1e6, "exponential", "float64", degree=6),
+    "random-wide": _entry(_T, fam.uniform, 3e5, "wide", "int64", degree=16),
+    "random-log": _entry(_T, fam.uniform, 5e5, "log-uniform", "int32", degree=16),
+    "random-large": _entry(_T, fam.uniform, 1e7, "uniform", "int32", degree=4),
+    "honeycomb": _entry(_T, fam.honeycomb, 1e6, "uniform", "int32"),
+    "percolated": _entry(_R, fam.percolated, 1e6, "uniform", "int32"),
+    "terrain": _entry(_T, fam.terrain, 5e5, "lengths", "float32"),
+    "terrain-int": _entry(_R, fam.terrain, 1e6, "lengths", "int32"),
+    "timetable": _entry(_R, fam.timetable, 5e5, "lengths", "int32"),
+    "timetable-small": _entry(_T, fam.timetable, 3e4, "lengths", "int32", lines=50, stops=20),
+    "blobs": _entry(_R, fam.blobs, 3e5, "lengths", "float32"),
+    "blobs-8d": _entry(_T, fam.blobs, 3e4, "lengths", "float64", dimensions=8, k=10),
+    "communities": _entry(_R, fam.communities, 5e5, "uniform", "int32"),
+    "communities-small": _entry(_T, fam.communities, 6e3, "lognormal", "float64", size=100),
+    "express": _entry(_R, fam.express, 1e6, "lengths", "int32"),
+    "cliques": _entry(_T, fam.cliques, 1e5, "uniform", "int32"),
+    "cliques-ties": _entry(_R, fam.cliques, 1e5, "constant", "float64", size=60),
+    "diamonds": _entry(_R, fam.diamonds, 1e6, "uniform", "int32"),
+    "hypercube": _entry(_T, fam.hypercube, 2**18, "uniform", "int32"),
+    "shifts": _entry(_R, fam.shifts, 1e6, "exponential", "int32"),
+    "regular-3": _entry(_T, fam.regular, 1e6, "pareto", "int32"),
+    "regular-small": _entry(_R, fam.regular, 3000, "uniform", "int32", degree=6),
+    "kronecker-pareto": _entry(_R, fam.kronecker, 2**18, "pareto", "int32"),
+    "kronecker-floats": _entry(_T, fam.kronecker, 2**17, "lognormal", "float32", degree=32),
+    "cited": _entry(_R, fam.cited, 5e5, "lognormal", "float32"),
+    "turns": _entry(_T, fam.turns, 1e6, "uniform", "int32"),
+    "circulant": _entry(_R, fam.circulant, 5e5, "uniform", "int32"),
+    "lollipop": _entry(_T, fam.lollipop, 5e5, "uniform", "int32"),
+    "chorded": _entry(_R, fam.chorded, 1e6, "uniform", "float32"),
+    "two-sided": _entry(_R, fam.two_sided, 5e3, "exponential", "int32"),
+    "planar-small": _entry(_R, fam.planar, 2500, "uniform", "int32"),
+    "strip-100": _entry(_R, fam.strip, 1e6, "pareto", "int32", width=100),
+    "solid-pareto": _entry(_T, fam.solid, 5e5, "pareto", "int64"),
 }
 
 

@@ -180,7 +180,7 @@ def test_device_arrays_in_and_out() -> None:
 def test_dlpack_tensors_in() -> None:
     torch = pytest.importorskip("torch")
     graph = skewed(1000)
-    arrays = [torch.asarray(a).cuda() for a in (graph.indptr, graph.indices, graph.weights)]
+    arrays = [torch.asarray(a.copy()).cuda() for a in (graph.indptr, graph.indices, graph.weights)]
     paths = nearfar.sssp(Graph.from_csr(*arrays), 0, method="near_far_host_loop@cuda")
     assert isinstance(paths.distances, runtime.cupy().ndarray)
     host = runtime.download(paths.distances)
