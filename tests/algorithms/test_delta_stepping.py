@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import nearfar
 from nearfar import Graph, _cpu
 from nearfar.algorithms.delta_stepping.cpu import _WIDTHS
-from nearfar.algorithms.delta_stepping.widths import ADAPTED, Widths
+from nearfar.algorithms.delta_stepping.widths import ADAPTED, Way, Widths
 
 METHODS = ["delta_stepping", "delta_stepping_parallel"]
 
@@ -144,7 +144,7 @@ def test_searches_of_most_of_a_graph_compare_widths() -> None:
     assert search() == adapted / 4
     for _ in range(8):
         search()
-    assert {ADAPTED, -2} < set(widths.compared.times)
+    assert {Way(ADAPTED, 0), Way(-2, 0)} < set(widths.compared.times)
     known = dict(widths.compared.times)
     search(delta=7)
     assert widths.compared.times == known
@@ -152,30 +152,44 @@ def test_searches_of_most_of_a_graph_compare_widths() -> None:
 
 
 @pytest.mark.parametrize("fastest", [ADAPTED, -3, -1, 1, 4, 5])
-def test_widths_end_at_the_fastest(fastest: int | None) -> None:
-    widths = Widths()
+@pytest.mark.parametrize("halved", [0, 1, 3])
+def test_widths_end_at_the_fastest(fastest: int | None, halved: int) -> None:
+    widths = Widths(threads=16)
 
-    def seconds(power: int | None) -> float:
-        at = power or 0  # an adapted width is as fast as its mean
-        return 0.1 if power is fastest is ADAPTED else 1.0 + abs(at - (fastest or 0)) / 2
+    def seconds(way: Way) -> float:
+        at = way.power or 0  # an adapted width is as fast as its mean
+        least = 0.1 if way.power is fastest is ADAPTED else 1.0 + abs(at - (fastest or 0)) / 2
+        return least * (1 + abs(way.halved - halved))
 
-    for _ in range(60):
-        power = widths.next_power()
-        widths.learn(power, seconds(power), 8.0)
-    assert widths.next_power() == fastest
-    assert len(widths.compared.times) <= 9
-    others = (n for power, (n, _) in widths.compared.times.items() if power != fastest)
+    for _ in range(80):
+        way = widths.next_way()
+        widths.learn(way, seconds(way), 8.0)
+    assert widths.next_way() == (fastest, halved)
+    assert widths.workers(widths.next_way()) == 16 >> halved
+    assert len(widths.compared.times) <= 18
+    others = (n for way, (n, _) in widths.compared.times.items() if way != (fastest, halved))
     assert max(others) <= 2
 
 
+@pytest.mark.parametrize(("threads", "least"), [(1, 1), (2, 2), (3, 3), (4, 2), (7, 3), (16, 2)])
+def test_half_as_many_workers_are_tried_but_at_least_two(threads: int, least: int) -> None:
+    widths = Widths(threads)
+    tried = set()
+    for _ in range(60):
+        way = widths.next_way()
+        tried.add(widths.workers(way))
+        widths.learn(way, 1.0 + widths.workers(way), 8.0)
+    assert min(tried) == least
+
+
 def test_a_width_that_was_unlucky_is_tried_again() -> None:
-    widths = Widths()
+    widths = Widths(threads=2)
     times = iter([9.0, 1.0, 1.04, 1.3, 1.3, 1.3, 1.0, 1.3])
     powers = []
     for taken in times:
-        power = widths.next_power()
-        powers.append(power)
-        widths.learn(power, taken, 8.0)
+        way = widths.next_way()
+        powers.append(way.power)
+        widths.learn(way, taken, 8.0)
     assert powers[:6] == [ADAPTED, ADAPTED, -2, 2, -1, 1]
     assert powers[6:] == [ADAPTED, -2]
 

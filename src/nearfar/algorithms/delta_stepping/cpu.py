@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nearfar.registry import Request, Workspace
 
 
-#: Widths of buckets that searches of most of the graph have tried, by number of workers.
+#: Widths and workers that searches of most of the graph have tried, by number of threads.
 _WIDTHS: Slot[Widths] = Slot("widths of buckets among workers")
 _SMALL = 1 << 12  # edges of a graph that is searched faster than a width is chosen
 #: Edges per vertex from which weights of one or two bytes are stored with the targets.
@@ -49,26 +49,27 @@ def _with_widths(
     graph: Graph,
     options: DeltaOptions,
     workspace: Workspace,
-    workers: int,
-    search: Callable[[float | None, float | None], dict[str, Any]],
+    threads: int,
+    search: Callable[[float | None, float | None, int], dict[str, Any]],
 ) -> dict[str, Any]:
-    """Search with the width that is to be tried next, and record its time; return the counters.
+    """Search with the width and workers that are to be tried next; record the time.
 
     One worker begins with that width and adapts it, since a fixed width that does not suit the
     graph can repeat its work many times.
     """
     if options.delta is not None or graph.n_edges < _SMALL:
-        return search(options.delta, None)
-    widths = _WIDTHS.of(graph, Widths, workers)
-    power = widths.next_power()
+        return search(options.delta, None, threads)
+    widths = _WIDTHS.of(graph, lambda: Widths(threads), threads)
+    way = widths.next_way()
+    workers = widths.workers(way)
     began = time.perf_counter()
-    if power is ADAPTED or workers == 1:
-        stats = search(None, widths.width(power))
+    if way.power is ADAPTED or workers == 1:
+        stats = search(None, widths.width(way), workers)
     else:
-        stats = search(widths.width(power), None)
+        stats = search(widths.width(way), None, workers)
     whole = workspace.limit is None and workspace.targets is None and workspace.stats == "basic"
     if whole and 2 * stats["edges_relaxed"] >= graph.n_edges:
-        widths.learn(power, time.perf_counter() - began, stats["delta"])
+        widths.learn(way, time.perf_counter() - began, stats["delta"])
     return stats
 
 
@@ -126,7 +127,7 @@ def delta_stepping(
     end = workspace.limit, workspace.targets
     view = _view(graph)
 
-    def search(delta: float | None, start: float | None) -> dict[str, Any]:
+    def search(delta: float | None, start: float | None, _: int) -> dict[str, Any]:
         return _cpu.delta_stepping(view, source, distances, delta, *end, full, start)
 
     return Answer(distances, _with_widths(graph, options, workspace, 1, search))
@@ -148,10 +149,10 @@ def delta_stepping_parallel(
 ) -> Answer:
     """Search with workers that synchronise only to take work from each other."""
     distances = np.empty(graph.n_vertices, graph.weight_dtype)
-    workers, end = workspace.threads, (workspace.limit, workspace.targets)
+    end = workspace.limit, workspace.targets
     view = _view(graph)
 
-    def search(delta: float | None, start: float | None) -> dict[str, Any]:
+    def search(delta: float | None, start: float | None, workers: int) -> dict[str, Any]:
         return _cpu.delta_stepping_parallel(view, source, distances, workers, delta, *end, start)
 
-    return Answer(distances, _with_widths(graph, options, workspace, workers, search))
+    return Answer(distances, _with_widths(graph, options, workspace, workspace.threads, search))

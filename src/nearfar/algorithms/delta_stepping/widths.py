@@ -1,14 +1,16 @@
-"""Widths of buckets, compared from search to search of a graph.
+"""Widths of buckets and numbers of workers, compared from search to search of a graph.
 
 Within a search the width adapts by counts of entries and repeats, which do not measure the cost of
 a repeat, a bucket or a theft on this machine. So the next searches of a graph begin with the
-mean width of the last one, and others try widths around it, until none is faster.
+mean width of the last one, and others try widths around it, until none is faster. Workers that
+find little to do repeat the work of others, so half of them are tried as well.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from nearfar.graph.compared import Compared
 
@@ -19,33 +21,49 @@ _STEPS = (-2, 2, -1, 1)  # powers from the fastest width to those that are compa
 _FARTHEST = 5  # greatest power
 
 
+class Way(NamedTuple):
+    """Width as a power of two, and how often the number of workers is halved."""
+
+    power: int | None
+    halved: int
+
+
+_FIRST = Way(ADAPTED, 0)
+
+
 @dataclass(slots=True)
 class Widths:
-    """Times of the searches of a graph with one number of workers."""
+    """Times of the searches of a graph with a maximum number of workers."""
 
+    threads: int
     adapted: float | None = None  # mean width of the latest search that adapted it
-    # By power. The first search of a graph, which may prepare it and begins with a guess, does not
-    # count.
-    compared: Compared[int | None] = field(default_factory=Compared)
+    # The first search of a graph, which may prepare it and begins with a guess, does not count.
+    compared: Compared[Way] = field(default_factory=Compared)
 
-    def width(self, power: int | None) -> float | None:
+    def width(self, way: Way) -> float | None:
         """Return a width, or None before the first search."""
-        if power is ADAPTED or self.adapted is None:
+        if way.power is ADAPTED or self.adapted is None:
             return self.adapted
-        return math.ldexp(self.adapted, power)
+        return math.ldexp(self.adapted, way.power)
 
-    def next_power(self) -> int | None:
-        """Return the power of the next search: the fastest so far, or one that is not tried yet."""
-        return self.compared.next_way(ADAPTED, _near)
+    def workers(self, way: Way) -> int:
+        """Return a number of workers."""
+        return self.threads >> way.halved
 
-    def learn(self, power: int | None, seconds: float, width: float) -> None:
+    def next_way(self) -> Way:
+        """Return the way of the next search: the fastest so far, or one that is not tried yet."""
+        return self.compared.next_way(_FIRST, self._near)
+
+    def learn(self, way: Way, seconds: float, width: float) -> None:
         """Record a search of most of the graph, and its mean width if it adapted."""
         if self.adapted is not None:
-            self.compared.add(power, seconds)
-        if power is ADAPTED:
+            self.compared.add(way, seconds)
+        if way == _FIRST:
             self.adapted = width
 
-
-def _near(power: int | None) -> list[int | None]:
-    powers = (step + (power or 0) for step in _STEPS)
-    return [power for power in powers if power and abs(power) <= _FARTHEST]
+    def _near(self, way: Way) -> list[Way]:
+        counts = (way.halved + 1, way.halved - 1)
+        powers = (step + (way.power or 0) for step in _STEPS)
+        # one worker is another method
+        found = [Way(way.power, k) for k in counts if k >= 0 and self.threads >> k >= 2]
+        return found + [Way(k, way.halved) for k in powers if k and abs(k) <= _FARTHEST]
