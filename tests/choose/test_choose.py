@@ -42,10 +42,10 @@ def grid() -> Graph:
 @contextlib.contextmanager
 def assumed(device: str, what: Machine) -> Iterator[None]:
     """See the choices of another machine."""
-    known, before = choose_machine.machine, choose_machine.generation()
+    known, before = choose_machine.machine, choose_machine.generation
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(choose_machine, "machine", lambda d: what if d == device else known(d))
-        patch.setattr(choose_machine, "generation", lambda: (before, what.measured, id(what)))
+        patch.setattr(choose_machine, "generation", (before, what.measured, id(what)))
         yield
 
 
