@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -48,9 +48,7 @@ _KEYWORDS = (
 )
 
 
-def canonical_device(
-    device: str, among: tuple[str, ...] = ("auto", "cpu", "cuda")
-) -> Literal["auto", "cpu", "cuda"]:
+def canonical_device(device: str, among: tuple[str, ...] = ("auto", "cpu", "cuda")) -> str:
     """Return a device's name; ``"gpu"`` is ``"cuda"``.
 
     Raises
@@ -63,7 +61,7 @@ def canonical_device(
         near = did_you_mean(str(device), (*among, "gpu"))
         wanted = f"{', '.join(map(repr, among[:-1]))} or {among[-1]!r}"
         raise OptionError(f"{keyword('device')} is {quoted(device)}: use {wanted}{near}")
-    return cast("Literal['auto', 'cpu', 'cuda']", found)
+    return found
 
 
 def is_integer(value: Any) -> bool:

@@ -7,6 +7,7 @@ imported on first use and register with the decorator.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 import sys
@@ -407,6 +408,7 @@ def ideas() -> list[str]:
     return sorted({v.idea for v in variants(unsafe=True)})
 
 
+@functools.lru_cache(256)
 def canonical_method(method: str) -> str:
     """Return the registered name of a method: ``"Bellman-Ford"`` is ``"bellman_ford"``."""
     return method.strip().lower().replace("-", "_").replace(" ", "_")

@@ -57,8 +57,8 @@ class Slot(Generic[T]):
 
     def get(self, graph: Graph, key: Hashable = None) -> T | None:
         """Return the graph's value, or None if it has none."""
-        held: dict[Hashable, T] = graph._kept.get(self, {})
-        return held.get(key)
+        held: dict[Hashable, T] | None = graph._kept.get(self)
+        return None if held is None else held.get(key)
 
     def held(self, graph: Graph) -> dict[Hashable, T]:
         """Return a copy of the graph's values by key."""
