@@ -103,18 +103,9 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Answer | Plan:
         # Batch methods reserve some of the 64 bits; searches use all of them.
         return plan.searched("sums near the limit of 64 bits", device="cpu", threads=1)
     signed = plan.signed
-
-    def tight(found: Any) -> Any:
-        began = time.perf_counter()
-        tree = tight_predecessors(
-            graph, rows, found, by_device=plan.on_device, threads=request.threads, stats=stats
-        )
-        stats["predecessor_seconds"] = time.perf_counter() - began
-        return tree
-
     wanted = before is None and (plan.single or request.predecessors)
     if signed and wanted and request.limit is not None:
-        before = tight(found)
+        before = _predecessors(plan, rows, found, stats)
     bound = request.limit
     if last is not None:
         bound = last if bound is None else min(bound, last)
@@ -125,10 +116,22 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Answer | Plan:
     if before is not None and not signed:
         before = clear_unreached(before, found)
     if before is None and plan.given is not None and request.predecessors and not lost:
-        before = tight(found)  # the graph in int32 is shorter, and where the variant left it
+        # The graph in int32 is shorter, and where the variant left it.
+        before = _predecessors(plan, rows, found, stats)
     answer.plan, answer.distances, answer.predecessors = plan, found, before
     answer.lost, answer.certain = lost, bool(saturated)
     return answer
+
+
+def _predecessors(plan: Plan, rows: Any, found: Any, stats: dict[str, Any]) -> Any:
+    """Compute predecessors by the pass over tight edges."""
+    began = time.perf_counter()
+    by_device, threads = plan.on_device, plan.request.threads
+    tree = tight_predecessors(
+        plan.graph, rows, found, by_device=by_device, threads=threads, stats=stats
+    )
+    stats["predecessor_seconds"] = time.perf_counter() - began
+    return tree
 
 
 # ---- run ----------------------------------------------------------------------------------------
@@ -256,7 +259,7 @@ def _last_target(plan: Plan, found: Any) -> Any:
     # With negative weights a path may visit vertices farther than its end: no search stops early.
     if not plan.single or plan.signed:
         return None
-    farthest = entries(found, plan.request.targets).max()
+    farthest = np.maximum.reduce(entries(found, plan.request.targets))
     return None if farthest == unreached_value(farthest.dtype) else farthest.item()
 
 
