@@ -199,10 +199,12 @@ def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
     others.
     """
     kinds = _kinds(annotation)
-    if not kinds or any(_KINDS[kind][0](value) for kind in kinds):
-        return
-    wanted = ", or ".join(_KINDS[kind][1] for kind in kinds)
-    raise OptionError(f"{owner}: {name} is {quoted(value)}: give {wanted}")
+    for kind in kinds:
+        if _KINDS[kind][0](value):
+            return
+    if kinds:
+        wanted = ", or ".join(_KINDS[kind][1] for kind in kinds)
+        raise OptionError(f"{owner}: {name} is {quoted(value)}: give {wanted}")
 
 
 @functools.cache

@@ -102,18 +102,17 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Answer | Plan:
             _refuse_lost(graph, [int(rows[i]) for i in lost])
         # Batch methods reserve some of the 64 bits; searches use all of them.
         return plan.searched("sums near the limit of 64 bits", device="cpu", threads=1)
-    signed = plan.signed
-    wanted = before is None and (plan.single or request.predecessors)
-    if signed and wanted and request.limit is not None:
-        before = _predecessors(plan, rows, found, stats)
     bound = request.limit
+    wanted = before is None and (plan.single or request.predecessors)
+    if bound is not None and wanted and plan.signed:
+        before = _predecessors(plan, rows, found, stats)
     if last is not None:
         bound = last if bound is None else min(bound, last)
-    if plan.single and request.targets is not None and not signed:
+    if plan.single and request.targets is not None and not plan.signed:
         stats["proof_limit"] = bound
     if bound is not None and (last is not None or not answer.masked):
         found = mask_beyond(graph, found, bound, request.threads)
-    if before is not None and not signed:
+    if before is not None and not plan.signed:
         before = clear_unreached(before, found)
     if before is None and plan.given is not None and request.predecessors and not lost:
         # The graph in int32 is shorter, and where the variant left it.
