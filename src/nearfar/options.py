@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -48,9 +48,7 @@ _KEYWORDS = (
 )
 
 
-def canonical_device(
-    device: str, among: tuple[str, ...] = ("auto", "cpu", "cuda")
-) -> Literal["auto", "cpu", "cuda"]:
+def canonical_device(device: str, among: tuple[str, ...] = ("auto", "cpu", "cuda")) -> str:
     """Return a device's name; ``"gpu"`` is ``"cuda"``.
 
     Raises
@@ -63,7 +61,7 @@ def canonical_device(
         near = did_you_mean(str(device), (*among, "gpu"))
         wanted = f"{', '.join(map(repr, among[:-1]))} or {among[-1]!r}"
         raise OptionError(f"{keyword('device')} is {quoted(device)}: use {wanted}{near}")
-    return cast("Literal['auto', 'cpu', 'cuda']", found)
+    return found
 
 
 def is_integer(value: Any) -> bool:
@@ -201,10 +199,12 @@ def check_kind(owner: str, name: str, value: Any, annotation: str) -> None:
     others.
     """
     kinds = _kinds(annotation)
-    if not kinds or any(_KINDS[kind][0](value) for kind in kinds):
-        return
-    wanted = ", or ".join(_KINDS[kind][1] for kind in kinds)
-    raise OptionError(f"{owner}: {name} is {quoted(value)}: give {wanted}")
+    for kind in kinds:
+        if _KINDS[kind][0](value):
+            return
+    if kinds:
+        wanted = ", or ".join(_KINDS[kind][1] for kind in kinds)
+        raise OptionError(f"{owner}: {name} is {quoted(value)}: give {wanted}")
 
 
 @functools.cache

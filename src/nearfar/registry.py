@@ -7,6 +7,7 @@ imported on first use and register with the decorator.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 import sys
@@ -26,9 +27,10 @@ P = ParamSpec("P")
 _EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
 #: Description of each problem.
 _PROBLEMS = {"sssp": "one source", "batch": "several sources", "all_pairs": "all pairs"}
-#: Variants chosen for a graph, with reasons, by request. A variant clears them when it stores
-#: data with the graph that may change the choice.
-CHOICES: Slot[tuple[Variant, str]] = Slot("choices")
+#: Variants chosen for a graph, with reasons, by request: the cheapest one, and those that later
+#: searches compare with it. A variant clears them when it stores data with the graph that may
+#: change the choice.
+CHOICES: Slot[tuple[tuple[Variant, str], ...]] = Slot("choices")
 #: Kinds of reductions that need no sums of distances, and all kinds that read only the count, sum
 #: and maximum of a row's distances.
 UNADDED = ("count", "max")
@@ -63,6 +65,13 @@ class Answer:
     partials: list[Partial] | None = None
     converted: Any = None  # the same distances in the workspace's answer_dtype, or None
     masked: bool = False  # whether vertices beyond the workspace's limit are marked unreached
+
+    # The following fields are set by :mod:`nearfar.solve.steps.attempt`.
+
+    plan: Any = None  # plan that produced the answer, with which later sources begin
+    lost: Sequence[int] = ()  # rows in which a distance may be missing because it does not fit
+    certain: bool = False  # whether the lost rows are certainly wrong, as reported by the variant
+    wide: tuple[int, ...] = ()  # rows that were repeated in 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,6 +408,7 @@ def ideas() -> list[str]:
     return sorted({v.idea for v in variants(unsafe=True)})
 
 
+@functools.lru_cache(256)
 def canonical_method(method: str) -> str:
     """Return the registered name of a method: ``"Bellman-Ford"`` is ``"bellman_ford"``."""
     return method.strip().lower().replace("-", "_").replace(" ", "_")

@@ -19,7 +19,7 @@ from nearfar.choose import ranking as choose
 from nearfar.choose.calibrate import calibrate
 from nearfar.choose.machine import CPU, H200, Machine
 from nearfar.choose.ranking import estimates
-from nearfar.cuda.device_graph import DEVICE_GRAPH
+from nearfar.cuda.device_graph import DEVICE_GRAPH, device_graph
 from nearfar.errors import CacheError
 from nearfar.generators import generate
 from nearfar.graph import facts
@@ -42,10 +42,10 @@ def grid() -> Graph:
 @contextlib.contextmanager
 def assumed(device: str, what: Machine) -> Iterator[None]:
     """See the choices of another machine."""
-    known, before = choose_machine.machine, choose_machine.generation()
+    known, before = choose_machine.machine, choose_machine.generation
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(choose_machine, "machine", lambda d: what if d == device else known(d))
-        patch.setattr(choose_machine, "generation", lambda: (before, what.measured, id(what)))
+        patch.setattr(choose_machine, "generation", (before, what.measured, id(what)))
         yield
 
 
@@ -376,6 +376,27 @@ def test_the_reach_is_measured_where_the_choice_hangs_on_it_alone(
         with assumed("cuda", replace(H200, factors=fast)):
             assert choose.best(grid, every)[0].id == name
         assert bool(asked) == (factor < 1)
+
+
+def test_an_upload_clears_the_choices(emulated_gpu: object, grid: Graph) -> None:
+    first(grid, device="auto", threads=2)
+    assert choose.CHOICES.held(grid)
+    device_graph(grid)
+    assert not choose.CHOICES.held(grid)  # a GPU would be cheaper now
+    first(grid, device="auto", threads=2)
+    device_graph(grid)
+    assert choose.CHOICES.held(grid)
+
+
+def test_a_kept_choice_may_require_more_than_its_key(grid: Graph) -> None:
+    """As a variant outside the package may."""
+    request = Request(device="cpu")
+    usual, _ = choose.best(grid, request)
+    (key,) = choose.CHOICES.held(grid)
+    picky = replace(usual, requires=lambda graph, asked: asked.limit is None or "has a limit")
+    choose.CHOICES.put(grid, ((picky, "kept"),), key)
+    assert choose.best(grid, request)[0] is picky
+    assert choose.best(grid, request._replace(limit=5))[0] is usual
 
 
 def test_a_graph_larger_than_the_device_stays_on_the_host(

@@ -10,7 +10,7 @@ from nearfar import Graph
 from nearfar.choose import measured, ranking
 from nearfar.choose.ranking import Choice, best
 from nearfar.generators import generate
-from nearfar.registry import Declined, Request, find
+from nearfar.registry import CHOICES, Declined, Request, find
 from nearfar.solve.steps.plan import first_plan
 
 
@@ -32,7 +32,7 @@ def _run(graph: Graph, request: Request, seconds: dict[str, float]) -> str:
 def test_the_fastest_method_is_kept(graph: Graph, place: int) -> None:
     request = Request(device="cpu", threads=2)
     first, _ = best(graph, request)
-    (rivals,) = measured.RIVALS.held(graph).values()
+    (rivals,) = CHOICES.held(graph).values()
     assert rivals[0][0] is first
     assert 2 <= len(rivals) <= measured.MOST
     fastest = rivals[min(place, len(rivals) - 1)][0].id
@@ -62,7 +62,7 @@ def test_only_searches_of_most_of_a_graph_count(graph: Graph) -> None:
 
 def test_one_thread_compares_no_method_for_several(graph: Graph) -> None:
     best(graph, Request(device="cpu", threads=1))
-    (rivals,) = measured.RIVALS.held(graph).values()
+    (rivals,) = CHOICES.held(graph).values()
     assert len(rivals) > 1
     assert not any(variant.parallel for variant, _ in rivals)
 
@@ -73,7 +73,10 @@ def test_one_method_on_a_gpu_is_compared_with_those_on_cores(graph: Graph) -> No
     for first, kept in ((0, [0, 1, 3]), (1, [1, 2, 3])):
         found = ranking._rivals(Request(threads=4), choices[first], iter(choices[first + 1 :]))
         assert [variant.id for variant, _ in found] == [names[i] for i in kept]
-    assert ranking._rivals(Request(device="cuda"), choices[0], iter(choices[1:])) == ()
+    assert ranking._rivals(Request(device="cuda"), choices[0], iter(choices[1:])) == (
+        (choices[0].variant, ""),
+    )
+    measured.fastest(graph, Request(), found)
     for request in (Request(), Request(device="cuda")):
         for _ in range(3):
             stats = {"edges_relaxed": graph.n_edges, "seconds": 0.1}
@@ -92,7 +95,7 @@ def test_the_bits_are_the_same_whatever_is_chosen(graph: Graph) -> None:
 def test_a_method_that_declines_is_not_compared_again(graph: Graph) -> None:
     request = Request(device="cpu", threads=2)
     best(graph, request)
-    (rivals,) = measured.RIVALS.held(graph).values()
+    (rivals,) = CHOICES.held(graph).values()
     times = {v.id: 1.0 for v, _ in rivals}
     _run(graph, request, times)
     _run(graph, request, times)

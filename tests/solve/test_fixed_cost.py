@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 #: Calls of functions, of Python and of C, in a warm call. One takes some 0.1 us.
 _CALLS: dict[str, tuple[int, Callable[[Graph], Any]]] = {
-    "one source": (87, lambda g: nearfar.sssp(g, 0, threads=1)),
-    "a limit": (98, lambda g: nearfar.sssp(g, 0, threads=1, limit=5)),
-    "a method's name": (112, lambda g: nearfar.sssp(g, 0, threads=1, method="delta_stepping")),
-    "a family's name": (101, lambda g: nearfar.sssp(g, 0, threads=1, method="dijkstra")),
-    "a target": (117, lambda g: nearfar.sssp(g, 0, threads=1, targets=[2])),
-    "a path": (200, lambda g: nearfar.shortest_path(g, 0, 2, threads=1)),
-    "rows": (200, lambda g: nearfar.distances(g, [0, 1], threads=1)),
+    "one source": (62, lambda g: nearfar.sssp(g, 0, threads=1)),
+    "a limit": (74, lambda g: nearfar.sssp(g, 0, threads=1, limit=5)),
+    "a method's name": (83, lambda g: nearfar.sssp(g, 0, threads=1, method="delta_stepping")),
+    "a family's name": (64, lambda g: nearfar.sssp(g, 0, threads=1, method="dijkstra")),
+    "a target": (88, lambda g: nearfar.sssp(g, 0, threads=1, targets=[2])),
+    "a path": (63, lambda g: nearfar.shortest_path(g, 0, 2, threads=1)),
+    "rows": (160, lambda g: nearfar.distances(g, [0, 1], threads=1)),
 }
 
 
 #: Functions of nearfar in a warm call, their files, and the number of changes of file.
 _WALKS: dict[str, tuple[int, int, int, Callable[[Graph], Any]]] = {
-    "one source": (51, 17, 30, lambda g: nearfar.sssp(g, 0, device="cpu")),
+    "one source": (31, 13, 20, lambda g: nearfar.sssp(g, 0, device="cpu")),
     "prepared rows on a GPU": (
-        *(275, 34, 135),
+        *(239, 32, 119),
         lambda g: nearfar.distances(g, range(40), method="elimination_tree_rows@cuda"),
     ),
 }

@@ -45,12 +45,8 @@ CPU = Machine(gain=1.5)
 H200 = Machine(transfer=12e9, launch=1e-4)
 
 
-_generation = 0
-
-
-def generation() -> int:
-    """Return the number of changes to the file by this process; each invalidates choices."""
-    return _generation
+#: Number of changes to the file by this process; each invalidates choices.
+generation = 0
 
 
 def profile_path() -> Path:
@@ -98,8 +94,8 @@ def machine(device: str) -> Machine:
 
 def _change(change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Change the entries of the file."""
-    global _generation
-    _generation += 1
+    global generation
+    generation += 1
     cache.update(profile_path(), "machines", _FORMAT, change, "machine speeds")
 
 

@@ -19,8 +19,6 @@ from nearfar.registry import Request, Variant
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-#: Close methods by the key of the choice, best estimate first, with the reasons for the estimates.
-RIVALS: Slot[tuple[tuple[Variant, str], ...]] = Slot("methods to be compared")
 _TIMES: Slot[_Times] = Slot("times of methods")  # by number of threads
 
 CLOSE = 2.0  # estimate over the least one up to which a method is compared
@@ -42,16 +40,17 @@ def comparable(request: Request) -> bool:
 
 
 def record(graph: Graph, request: Request, variant: Variant, stats: dict[str, Any]) -> bool:
-    """Record the time of a search by a variant that ``auto`` chose, if it may be compared."""
+    """Record the time of a search that ``auto`` chose; return whether it is one to compare."""
     if request.device == "cuda" or stats["seconds"] < SHORT or not comparable(request):
         return False
     edges, pushes = stats.get("edges_relaxed", 0), stats.get("pushes", 0)
     if 2 * edges < graph.n_edges and 2 * pushes < graph.n_vertices:
         return False
-    times = _TIMES.of(graph, _Times, request.threads)
-    if variant.id in times.started:
-        times.add(variant.id, stats["seconds"])
-    times.started.add(variant.id)
+    times = _TIMES.get(graph, request.threads)
+    if times is not None:
+        if variant.id in times.started:
+            times.add(variant.id, stats["seconds"])
+        times.started.add(variant.id)
     return True
 
 
@@ -59,9 +58,7 @@ def fastest(
     graph: Graph, request: Request, rivals: tuple[tuple[Variant, str], ...]
 ) -> tuple[Variant, str]:
     """Return the fastest of the methods so far, or one that is still to be measured."""
-    times = _TIMES.get(graph, request.threads)
-    if times is None:
-        return rivals[0]
+    times = _TIMES.of(graph, _Times, request.threads)
     ids = [variant.id for variant, _ in rivals]
     variant, reason = rivals[ids.index(times.choose(ids[0], lambda _: ids))]
     measured = all(other in times.times for other in ids)

@@ -313,40 +313,42 @@ def cheapest(
         request.once and not graph.has_view,
         request.comes_back,
         request.sparse,
-        at_hand(graph),
-        choose_machine.generation(),
+        choose_machine.generation,
         family,
     )
-    known = CHOICES.get(graph, key)
-    if known is not None and _can_serve(known[0], graph, request):
-        rivals = measured.RIVALS.get(graph, key)
-        if not rivals or not measured.comparable(request):
-            return known
-        return measured.fastest(graph, request, rivals)
-    if len(CHOICES.held(graph)) >= _CHOICES_HELD:
-        CHOICES.drop(graph)
-        measured.RIVALS.drop(graph)
-    found = _whatever_the_reach(graph, request, family)
-    if found is None:
-        every = family is not None  # the cheapest may be of another family
-        fitting = (
-            c for c in _candidates(graph, request, every) if family in (None, c.variant.family)
-        )
-        first = next(fitting, None)
-        found = None if first is None else (first.variant, first.reason)
-        rivals = () if first is None or graph.on_device else _rivals(request, first, fitting)
-        measured.RIVALS.put(graph, rivals, key)
-    if found is not None:
+    found = CHOICES.get(graph, key)
+    # Only what a variant requires besides may depend on more of the request than the key.
+    if not found or (found[0][0].requires and not _can_serve(found[0][0], graph, request)):
+        if len(CHOICES.held(graph)) >= _CHOICES_HELD:
+            CHOICES.drop(graph)
+        found = _close(graph, request, family)
+        if not found:
+            return None
         CHOICES.put(graph, found, key)
-    return found
+    if len(found) == 1 or not measured.comparable(request):
+        return found[0]
+    return measured.fastest(graph, request, found)
+
+
+def _close(graph: Graph, request: Request, family: str | None) -> tuple[tuple[Variant, str], ...]:
+    """Return the cheapest variant, if any, and those close enough for later searches to compare."""
+    found = _whatever_the_reach(graph, request, family)
+    if found is not None:
+        return (found,)
+    every = family is not None  # the cheapest may be of another family
+    fitting = (c for c in _candidates(graph, request, every) if family in (None, c.variant.family))
+    first = next(fitting, None)
+    if first is None:
+        return ()
+    return _rivals(request, first, iter(()) if graph.on_device else fitting)
 
 
 def _rivals(
     request: Request, first: Choice, others: Iterator[Choice]
 ) -> tuple[tuple[Variant, str], ...]:
-    """Return the methods close enough to the first one for later searches to compare, if any."""
+    """Return the first method and those close enough to it for later searches to compare."""
     if request.device == "cuda" or first.seconds < measured.SHORT:
-        return ()
+        return ((first.variant, first.reason),)
     close = takewhile(lambda c: c.seconds <= measured.CLOSE * first.seconds, others)
     found = [first]
     for choice in close:
@@ -356,7 +358,7 @@ def _rivals(
             fits = request.threads > 1 or not choice.variant.parallel
         if fits:
             found.append(choice)
-    return tuple((c.variant, c.reason) for c in found[: measured.MOST]) if len(found) > 1 else ()
+    return tuple((c.variant, c.reason) for c in found[: measured.MOST])
 
 
 def _bounds(request: Request) -> Any:

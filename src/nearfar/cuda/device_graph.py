@@ -14,6 +14,7 @@ import numpy as np
 
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
+from nearfar.registry import CHOICES
 from nearfar.system.devices import runtime, several
 
 #: Device graphs by device and by whether vertex ids have 64 bits.
@@ -82,7 +83,12 @@ class Rows:
 
 def device_graph(graph: Graph, *, wide: bool = False) -> DeviceGraph:
     """Return the graph on the current device, uploaded on first use and cached on it."""
-    return DEVICE_GRAPH.of(graph, lambda: _upload(graph, wide), (runtime.device().ordinal, wide))
+
+    def make() -> DeviceGraph:
+        CHOICES.drop(graph)  # they were made with the time to upload it
+        return _upload(graph, wide)
+
+    return DEVICE_GRAPH.of(graph, make, (runtime.device().ordinal, wide))
 
 
 def at_hand(graph: Graph) -> bool:

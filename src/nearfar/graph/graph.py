@@ -393,7 +393,7 @@ class Graph(Vertices, Exchange):
             return self.weights
         return frozen(np.ones(self.n_edges, dtype=np.int32))
 
-    @property
+    @cached_property
     def n_negative(self) -> int:
         """Number of edges with a negative weight."""
         return int(self._scan["n_negative"])
@@ -413,12 +413,12 @@ class Graph(Vertices, Exchange):
         """Whether all weights are the same and at least 0; true without weights."""
         return not self.is_weighted or 0 <= self.min_weight == self.max_weight
 
-    @property
+    @cached_property
     def min_weight(self) -> Any:
         """Minimum weight (1 without weights, 0 without edges)."""
         return self._scan["min"]
 
-    @property
+    @cached_property
     def max_weight(self) -> Any:
         """Maximum weight (1 without weights, 0 without edges)."""
         return self._scan["max"]
@@ -428,7 +428,15 @@ class Graph(Vertices, Exchange):
         """Mean weight (1 without weights, 0 without edges)."""
         return float(self._scan["mean"])
 
-    @property
+    @cached_property
+    def _path_bound(self) -> int | float:
+        """Bound on the magnitude of a simple path's weight: fewer than n edges, all distinct."""
+        bound: int | float = max(self.max_weight, -self.min_weight) * self.n_vertices
+        # The factor allows for rounding of the mean.
+        total = self.mean_weight * self.n_edges * 1.01
+        return bound if self.n_negative else min(bound, total)
+
+    @cached_property
     def mean_degree(self) -> float:
         """Mean number of edges per vertex; 0 for the empty graph."""
         return self.n_edges / self.n_vertices if self.n_vertices else 0.0

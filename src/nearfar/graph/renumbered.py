@@ -69,8 +69,9 @@ _RENUMBERED: Slot[Renumbered | None] = Slot("renumbered graph")
 
 def takes(graph: Graph) -> bool:
     """Return whether searches of a graph may be faster with other numbers."""
-    plain = not graph.on_device and graph.index_dtype == np.int32 and not graph.n_negative
-    return plain and graph.n_edges >= MANY_EDGES
+    if graph.n_edges < MANY_EDGES or graph.on_device:
+        return False
+    return graph.index_dtype == np.int32 and not graph.n_negative
 
 
 def for_next(graph: Graph, kind: Any, threads: int) -> Renumbered | None:

@@ -36,16 +36,12 @@ def heaviest_path(graph: Graph) -> int | float:
 def may_saturate(graph: Graph, top: float | None = None) -> bool:
     """Return whether a path may be too long for the dtype, by a cheap and safe bound.
 
-    ``top`` is another greatest distance. A simple path has fewer than n edges, all distinct.
+    ``top`` is another greatest distance.
     """
     top = FARTHEST[graph.weight_dtype] if top is None else top
     if graph.weight_dtype.kind == "f":
         top /= 4  # float sums may be rounded up
-    heaviest = max(graph.max_weight, -graph.min_weight)
-    if heaviest * graph.n_vertices <= top:
-        return False
-    # The factor allows for rounding of the mean.
-    return graph.n_negative > 0 or graph.mean_weight * graph.n_edges * 1.01 >= top
+    return graph._path_bound > top
 
 
 def widened(values: Any, dtype: np.dtype[Any], out: Any = None, threads: int = 1) -> Any:

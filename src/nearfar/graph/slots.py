@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
@@ -47,18 +47,19 @@ class Slot(Generic[T]):
         self, graph: Graph, make: Callable[[], T], key: Hashable = None, *, alone: bool = False
     ) -> T:
         """Return the graph's value, computing it on first use; ``alone`` drops other keys."""
-        held: dict[Hashable, T | object] = graph._kept.setdefault(self, {})
+        held: dict[Hashable, Any] = graph._kept.setdefault(self, {})
         value = held.get(key, _ABSENT)  # one access: another thread may drop the key
         if value is _ABSENT:
             if alone:
                 held.clear()
             value = held.setdefault(key, make())
-        return cast("T", value)
+        found: T = value
+        return found
 
     def get(self, graph: Graph, key: Hashable = None) -> T | None:
         """Return the graph's value, or None if it has none."""
-        held: dict[Hashable, T] = graph._kept.get(self, {})
-        return held.get(key)
+        held: dict[Hashable, T] | None = graph._kept.get(self)
+        return None if held is None else held.get(key)
 
     def held(self, graph: Graph) -> dict[Hashable, T]:
         """Return a copy of the graph's values by key."""

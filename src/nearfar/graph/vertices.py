@@ -13,6 +13,7 @@ from nearfar.errors import GraphError, VertexError, quoted
 from nearfar.graph.given import kept
 from nearfar.graph.names import as_names, positions
 
+_FEW = 16  # vertices up to which looking each of them up is faster than array operations
 _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
 
 
@@ -166,7 +167,8 @@ class Vertices:
         if not isinstance(given, np.ndarray):
             # As objects, since NumPy would convert 1 and "a" to two strings.
             given = given if isinstance(given, range) else list(given)
-            if isinstance(given, range) or all(type(v) is int for v in given):
+            many = len(given) > _FEW
+            if isinstance(given, range) or (many and all(type(v) is int for v in given)):
                 given = np.array(given)  # still objects if one does not fit 64 bits
         if isinstance(given, np.ndarray):
             if given.ndim != 1:
@@ -179,7 +181,7 @@ class Vertices:
                     self._index_of(int(given[wrong][0]), what)
                 return places
             given = given.tolist()
-        return np.array([self._index_of(v, what) for v in given], dtype=np.int64)
+        return np.array([self.index_of(v, what) for v in given], dtype=np.int64)
 
     @overload
     def name_of(self, index: int) -> Any: ...

@@ -124,8 +124,8 @@ def catchment(
     decays = _decay(decay, float(checked))
     if solved.n_negative:
         raise negative_weight(solved)
-    device = canonical_device(device)
-    on_device = device == "cuda" or (device == "auto" and solved.on_device)
+    where = canonical_device(device)
+    on_device = where == "cuda" or (where == "auto" and solved.on_device)
     if on_device:
         runtime.import_and_open()
     rows = np.arange(solved.n_vertices) if sources is None else None

@@ -61,11 +61,10 @@ def explain(
     """
     graph = as_graph(graph, weight)
     problem: Problem = "all_pairs"
-    rows = np.arange(graph.n_vertices)
+    rows: Any = np.arange(graph.n_vertices)
     if source is not None:
-        found = graph.index_of(source)
-        problem = "sssp" if isinstance(found, int) else "batch"
-        rows = np.atleast_1d(found)
+        found: Any = graph.index_of(source)
+        problem, rows = ("sssp", (found,)) if isinstance(found, int) else ("batch", found)
     request = make_request(
         graph,
         problem,

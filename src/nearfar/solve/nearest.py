@@ -43,7 +43,9 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import module_of, to_host
 from nearfar.system.threads import check_threads
 
-_CHOICES_OF_JOINED: Slot[dict[Hashable, tuple[Variant, str]]] = Slot("choices with joined sources")
+_CHOICES_OF_JOINED: Slot[dict[Hashable, tuple[tuple[Variant, str], ...]]] = Slot(
+    "choices with joined sources"
+)
 
 
 def nearest(

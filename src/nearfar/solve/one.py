@@ -228,14 +228,18 @@ def solve_one(
 
 def _start(graph: Graph, source: Any) -> int:
     """Return the index of a source, which must be one vertex."""
-    if graph.n_vertices == 0:
-        raise VertexError(f"source {quoted(source)} is not in the graph: it has no vertices")
-    if isinstance(source, (list, set, range)) or getattr(source, "ndim", 0) > 0:
-        raise VertexError(
-            "source is several vertices: use nearfar.distances for one row per source, or "
-            "nearfar.nearest for the nearest of them"
-        )
-    return graph.index_of(source, "source")
+    try:
+        return graph.index_of(source, "source")
+    except VertexError:
+        if graph.n_vertices == 0:
+            words = f"source {quoted(source)} is not in the graph: it has no vertices"
+            raise VertexError(words) from None
+        if isinstance(source, (list, set, range)) or getattr(source, "ndim", 0) > 0:
+            raise VertexError(
+                "source is several vertices: use nearfar.distances for one row per source, or "
+                "nearfar.nearest for the nearest of them"
+            ) from None
+        raise
 
 
 def shortest_path(

@@ -29,10 +29,10 @@ _LARGE = 1 << 22  # bytes from which NumPy requests huge pages
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike, threads: int) -> NDArray[Any]:
     """Allocate an array, as :func:`numpy.empty`, to which many threads will write."""
-    from nearfar import _cpu
-
     made = np.empty(shape, dtype=dtype)
     if threads > 1 and made.nbytes >= _LARGE:
+        from nearfar import _cpu
+
         _cpu.touch(made, threads)
     return made
 

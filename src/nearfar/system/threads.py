@@ -35,8 +35,8 @@ def check_threads(threads: int | None) -> int:
             f"{keyword('threads')} is {quoted(threads)}: give an integer of at least 1, or "
             "leave it out"
         )
-    most = _MANY if threads <= _MANY else max(_MANY, 4 * default_threads())
-    return min(int(threads), most)
+    threads = int(threads)
+    return threads if threads <= _MANY else min(threads, max(_MANY, 4 * default_threads()))
 
 
 def on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:

@@ -10,7 +10,6 @@ source by source.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from nearfar.graph.saturation import FARTHEST, may_saturate, narrowed, widened
 from nearfar.registry import Answer, Declined, Request, Workspace
 from nearfar.solve.arrays import clear_unreached, entries, mask_beyond, reach
 from nearfar.solve.matrix.fresh import UNCHECKED
-from nearfar.solve.steps.plan import Plan, compares_numbers, kind_of
+from nearfar.solve.steps.plan import Plan, kind_of
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import on_threads
@@ -37,23 +36,11 @@ from nearfar.system.threads import on_threads
 _AT_ONCE = 8  # edges that a search follows at once, at most
 
 
-@dataclass(slots=True)
-class Solved:
-    """Finished distances of some sources: a vector for one, a block of rows for many."""
+def solve(plan: Plan, rows: Any, out: Any = None) -> Answer:
+    """Solve some sources by a plan, or by the plans that replace it.
 
-    plan: Plan  # plan that produced them, with which later sources begin
-    distances: Any
-    predecessors: Any  # from the variant, or computed for the mask; else None
-    stats: dict[str, Any]
-    partials: Any  # partial results, as in :class:`nearfar.registry.Answer`
-    lost: list[int]  # rows in which a distance may be missing because it does not fit
-    certain: bool  # whether the lost rows are certainly wrong, as reported by the variant
-    wide: tuple[int, ...] = ()  # rows that were repeated in 64 bits
-    converted: Any = None  # distances in the dtype of the weights as given, or None
-
-
-def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
-    """Solve some sources by a plan, or by the plans that replace it."""
+    The distances are a vector for one source, and a block of rows for many.
+    """
     found = attempt(plan, rows, out)
     while isinstance(found, Plan):
         found = attempt(found, rows, out)
@@ -68,7 +55,7 @@ def solve(plan: Plan, rows: Any, out: Any = None) -> Solved:
     return found
 
 
-def _as_given(found: Solved, rows: Any, out: Any) -> Solved:
+def _as_given(found: Answer, rows: Any, out: Any) -> Answer:
     """Convert distances in int32 to the dtype of the weights; repeat rows beyond its bound."""
     plan, lost, stats = found.plan, found.lost, found.stats
     if len(lost) == len(rows) > 0:
@@ -86,16 +73,19 @@ def _as_given(found: Solved, rows: Any, out: Any) -> Solved:
         found.distances = widened(found.distances, np.dtype(again.distances.dtype))
         found.distances[np.array(lost)] = again.distances
         found.wide = tuple(lost[i] for i in again.wide)
-        found.plan, found.lost, found.predecessors = again.plan, [], None
+        found.plan, found.lost, found.predecessors = again.plan, (), None
         found.stats = add_counters(stats, again.stats)
     return found
 
 
-def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
+def attempt(plan: Plan, rows: Any, out: Any) -> Answer | Plan:
     """Run a plan; return its answer, or the plan to try instead."""
     graph, request = plan.graph, plan.request
     try:
-        answer, saturated = _run(plan, rows, out)
+        if plan.single:
+            answer = _search(plan, rows[0])
+        else:
+            answer = (_source_by_source if plan.by_source else _batch)(plan, rows, out)
     except Declined as declined:
         return plan.without(declined)
     except NegativeCycleError:
@@ -104,6 +94,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
         # Batch methods refuse any negative cycle, but only rows that reach it are affected.
         return plan.searched("a negative cycle somewhere")
     found, before, stats = answer.distances, answer.predecessors, answer.stats
+    saturated = answer.lost or stats.get("saturated", False)
     last = None if request.targets is None else _last_target(plan, found)
     lost = _lost(plan, rows, found, saturated, last, stats.get("last_threshold"))
     if lost and graph.weight_dtype.itemsize == 8:
@@ -111,54 +102,38 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Solved | Plan:
             _refuse_lost(graph, [int(rows[i]) for i in lost])
         # Batch methods reserve some of the 64 bits; searches use all of them.
         return plan.searched("sums near the limit of 64 bits", device="cpu", threads=1)
-    signed = plan.signed
-
-    def tight(found: Any) -> Any:
-        began = time.perf_counter()
-        tree = tight_predecessors(
-            graph, rows, found, by_device=plan.on_device, threads=request.threads, stats=stats
-        )
-        stats["predecessor_seconds"] = time.perf_counter() - began
-        return tree
-
-    wanted = before is None and (plan.single or request.predecessors)
-    if signed and wanted and request.limit is not None:
-        before = tight(found)
     bound = request.limit
+    wanted = before is None and (plan.single or request.predecessors)
+    if bound is not None and wanted and plan.signed:
+        before = _predecessors(plan, rows, found, stats)
     if last is not None:
         bound = last if bound is None else min(bound, last)
-    if plan.single and request.targets is not None and not signed:
+    if plan.single and request.targets is not None and not plan.signed:
         stats["proof_limit"] = bound
     if bound is not None and (last is not None or not answer.masked):
         found = mask_beyond(graph, found, bound, request.threads)
-    if before is not None and not signed:
+    if before is not None and not plan.signed:
         before = clear_unreached(before, found)
     if before is None and plan.given is not None and request.predecessors and not lost:
-        before = tight(found)  # the graph in int32 is shorter, and where the variant left it
-    return Solved(
-        plan,
-        found,
-        before,
-        stats,
-        answer.partials,
-        lost,
-        bool(saturated),
-        converted=answer.converted,
+        # The graph in int32 is shorter, and where the variant left it.
+        before = _predecessors(plan, rows, found, stats)
+    answer.plan, answer.distances, answer.predecessors = plan, found, before
+    answer.lost, answer.certain = lost, bool(saturated)
+    return answer
+
+
+def _predecessors(plan: Plan, rows: Any, found: Any, stats: dict[str, Any]) -> Any:
+    """Compute predecessors by the pass over tight edges."""
+    began = time.perf_counter()
+    by_device, threads = plan.on_device, plan.request.threads
+    tree = tight_predecessors(
+        plan.graph, rows, found, by_device=by_device, threads=threads, stats=stats
     )
+    stats["predecessor_seconds"] = time.perf_counter() - began
+    return tree
 
 
 # ---- run ----------------------------------------------------------------------------------------
-
-
-def _run(plan: Plan, rows: Any, out: Any) -> tuple[Answer, Any]:
-    """Run the variant; return its answer, and whether or in which rows a sum saturated."""
-    if plan.single:
-        answer = _search(plan, rows[0])
-    elif plan.by_source:
-        return _source_by_source(plan, rows, out)
-    else:
-        answer = _batch(plan, rows, out)
-    return answer, answer.stats.get("saturated", False)
 
 
 def _search(plan: Plan, source: int) -> Answer:
@@ -184,7 +159,7 @@ def _search(plan: Plan, source: int) -> Answer:
     if variant.device == "cpu" and not variant.parallel:
         answer.stats["workers"] = 1
     compared = plan.method == "auto" and measured.record(graph, request, variant, answer.stats)
-    if compared and compares_numbers(plan.graph, request, variant):
+    if compared and plan.compares:
         seconds = answer.stats["seconds"]
         renumbered.record(plan.graph, kind_of(request), near is not None, seconds)
     return answer
@@ -211,7 +186,7 @@ def _batch(plan: Plan, rows: Any, out: Any) -> Answer:
         answer.distances = near.as_given(answer.distances, request.threads)
         answer.predecessors = None
     rounds = -(-len(sources) // request.threads)
-    if rounds and plan.method == "auto" and compares_numbers(plan.graph, request, plan.variant):
+    if rounds and plan.compares:
         seconds = time.perf_counter() - began
         renumbered.record(plan.graph, kind_of(request), near is not None, seconds, rounds)
     if plan.keep:
@@ -235,7 +210,7 @@ def _part_of(out: Any, plan: Plan) -> Any:
     return out.reshape(-1).view(dtype)[last:].reshape(out.shape)
 
 
-def _source_by_source(plan: Plan, rows: Any, out: Any) -> tuple[Answer, list[int]]:
+def _source_by_source(plan: Plan, rows: Any, out: Any) -> Answer:
     graph, variant, columns, limit = plan.graph, plan.variant, plan.columns, plan.request.limit
     shape = (len(rows), graph.n_vertices if columns is None else len(columns))
     out = _part_of(out, plan)
@@ -247,7 +222,7 @@ def _source_by_source(plan: Plan, rows: Any, out: Any) -> tuple[Answer, list[int
         answer = variant.run(graph, int(rows[i]), plan.settings, work)
         row = to_host(answer.distances)
         matrix[i] = row if columns is None else row[columns]
-        if columns is not None and plan.signed:
+        if columns is not None and plan.signed and may_saturate(graph):
             # The path to a column may lead over a vertex whose distance does not fit.
             lost = bool(_lost_rows(graph, [rows[i]], row, limit))
             answer.stats["saturated"] = answer.stats.get("saturated") or lost
@@ -259,7 +234,7 @@ def _source_by_source(plan: Plan, rows: Any, out: Any) -> tuple[Answer, list[int
         for name in ("iterations", "edges_relaxed", "vertices_processed")
     }
     saturated = [i for i, part in enumerate(parts) if part.get("saturated")]
-    return Answer(runtime.upload(matrix) if plan.keep else matrix, total), saturated
+    return Answer(runtime.upload(matrix) if plan.keep else matrix, total, lost=saturated)
 
 
 def add_counters(total: dict[str, Any], stats: dict[str, Any]) -> dict[str, Any]:
@@ -283,7 +258,7 @@ def _last_target(plan: Plan, found: Any) -> Any:
     # With negative weights a path may visit vertices farther than its end: no search stops early.
     if not plan.single or plan.signed:
         return None
-    farthest = entries(found, plan.request.targets).max()
+    farthest = np.maximum.reduce(entries(found, plan.request.targets))
     return None if farthest == unreached_value(farthest.dtype) else farthest.item()
 
 
@@ -298,12 +273,14 @@ def _lost(
         return []
     if saturated:
         return list(range(len(rows))) if saturated is True else saturated
-    if found.dtype != plan.graph.weight_dtype:
-        return []  # the variant computes in 64 bits
     if last is not None:
         return []  # the search stopped early: unsettled vertices are no evidence of saturation
     request, graph = plan.request, plan.graph
+    if found.dtype != graph.weight_dtype:
+        return []  # the variant computes in 64 bits
     top = FARTHEST[graph.weight_dtype] if plan.given is None else AGREES_UP_TO[plan.dtype]
+    if not may_saturate(graph, top):
+        return []
     if beyond is not None and not plan.signed:
         beyond += _AT_ONCE * float(graph.max_weight)
         if beyond <= float(top):
@@ -319,7 +296,7 @@ def _refuse_lost(graph: Graph, sources: list[int]) -> None:
     raise does_not_fit(graph.weight_dtype, f"a distance from {name}")
 
 
-def _joined(found: Solved, wide: Solved) -> Solved:
+def _joined(found: Answer, wide: Answer) -> Answer:
     """Replace lost rows by their 64-bit repetitions if these reach more or the loss is certain."""
     plan, lost = found.plan, found.lost
     before = found.distances.reshape(-1, found.distances.shape[-1])
@@ -331,10 +308,10 @@ def _joined(found: Solved, wide: Solved) -> Solved:
         wrong |= low
     more = to_host(wrong.any(axis=1)) | found.certain
     stats = wide.stats if plan.single else add_counters(found.stats, wide.stats)
-    found = Solved(plan, found.distances, found.predecessors, stats, None, [], False)
+    found.stats, found.partials, found.lost = stats, None, ()
     if not more.any():
         return found
-    found.wide = tuple(lost[i] for i in np.flatnonzero(more))
+    found.wide = tuple(lost[i] for i in np.flatnonzero(more).tolist())
     if plan.single:
         reason = f"{wide.plan.reason}; repeated in 64 bits because a 32-bit sum saturated"
         found.plan = wide.plan._replace(reason=reason)
@@ -370,7 +347,7 @@ def _lost_rows(
     The result is exact for whole rows without negative weights and for 64 bits. Otherwise it may
     include rows without a loss, which a repetition in 64 bits reveals.
     """
-    if found.size == 0 or not may_saturate(graph, top):
+    if found.size == 0:
         return []
     dtype, signed = graph.weight_dtype, graph.n_negative > 0
     top = FARTHEST[dtype] if top is None else top

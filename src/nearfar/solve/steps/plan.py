@@ -21,6 +21,7 @@ from nearfar.graph.saturation import widest
 from nearfar.options import build_options
 from nearfar.prepared import is_prepared
 from nearfar.registry import (
+    CHOICES,
     Declined,
     Request,
     RowReduction,
@@ -53,6 +54,7 @@ class Plan(NamedTuple):
     settings: Any  # options object of the variant
     given: Graph | None = None  # the graph as given, if `graph` has its weights in int32
     near: Renumbered | None = None  # the graph with other numbers, in which to search
+    compares: bool = False  # whether times of searches decide about the numbers
     keep: bool = False  # whether rows stay on the device
     reduction: RowReduction | None = None  # quantity kept of each row
 
@@ -79,9 +81,8 @@ class Plan(NamedTuple):
         """Return a plan with another variant, by default with the caller's options."""
         given = self.options if options is None else options
         settings = build_options(variant.options, given, variant.id, having)
-        return self._replace(
-            variant=variant, reason=reason, options=given, settings=settings, near=None
-        )
+        plan = self._replace(variant=variant, reason=reason, options=given, settings=settings)
+        return plan._replace(near=None, compares=_compares_numbers(*plan[:3], variant))
 
     def wider(self) -> Plan:
         """Return a plan that computes in 64 bits."""
@@ -107,7 +108,8 @@ class Plan(NamedTuple):
             raise VariantUnavailable(f"{self.variant.id}: {declined}") from declined
         if isinstance(self.graph, MatrixGraph):
             self.graph.check()  # raises if the method is unknown
-        measured.RIVALS.drop(self.graph)  # it would be compared again
+        for key, found in CHOICES.held(self.graph).items():
+            CHOICES.put(self.graph, found[:1], key)  # it would be compared again
         return self.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
 
     def within(self, memory: int) -> Plan:
@@ -138,7 +140,7 @@ def first_plan(
     narrow: bool = True,
 ) -> Plan:
     """Return the initial plan of a request; ``narrow``: it may be solved in int32."""
-    dtype, given, near = graph.weight_dtype, None, None
+    dtype, given, near, compares = graph.weight_dtype, None, None, False
     plain = method == "auto" and not options
     bare = plain and isinstance(graph, MatrixGraph) and takes(graph, request)
     if plain and narrow and not bare and graph.n_edges >= MANY_EDGES:
@@ -149,9 +151,9 @@ def first_plan(
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
     else:
         variant, reason = _choice(graph, request, method, allow_unsafe)
-        large = graph.n_edges >= renumbered.MANY_EDGES
-        if large and plain and narrow and variant.device == "cpu":
-            near = _in_near_numbers(graph, request, variant)
+        compares = _compares_numbers(graph, request, method, variant)
+        if compares and plain and narrow:
+            near = renumbered.for_next(graph, kind_of(request), request.threads)
     if near is not None:
         if request.problem == "sssp":
             here = request._replace(device="cpu")
@@ -176,30 +178,26 @@ def first_plan(
         settings,
         given,
         near,
+        compares,
     )
 
 
-def compares_numbers(graph: Graph, request: Request, variant: Variant) -> bool:
+def _compares_numbers(graph: Graph, request: Request, method: str, variant: Variant) -> bool:
     """Return whether searches for a request compare the numbers of the vertices."""
+    if method != "auto" or variant.device != "cpu" or not renumbered.takes(graph):
+        return False
     if request.problem != "sssp":
         whole = request.limit is None and request.targets is None and not request.once
         if not whole or not variant.one_by_one:
             return False
     elif not measured.comparable(request):
         return False
-    return variant.device == "cpu" and renumbered.takes(graph) and not is_prepared(graph)
+    return not is_prepared(graph)
 
 
 def kind_of(request: Request) -> tuple[int, bool]:
     """Return a key of the searches whose times are compared."""
     return request.threads, request.problem == "sssp"
-
-
-def _in_near_numbers(graph: Graph, request: Request, variant: Variant) -> Renumbered | None:
-    """Return the graph with other numbers if the next search is to use them."""
-    if not compares_numbers(graph, request, variant):
-        return None
-    return renumbered.for_next(graph, kind_of(request), request.threads)
 
 
 def in_int32_if_faster(graph: Graph, request: Request) -> Graph:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widest
-from nearfar.registry import Declined, Partial, Workspace
+from nearfar.registry import Answer, Declined, Partial, Workspace
 from nearfar.solve.arrays import distinct_sources, repeat_rows
 from nearfar.solve.rows.reductions import ReducingSink
 from nearfar.solve.rows.sinks import CsrSink, Sink
-from nearfar.solve.steps.attempt import Solved, add_counters, solve
+from nearfar.solve.steps.attempt import add_counters, solve
 from nearfar.solve.steps.plan import Plan
 from nearfar.system.devices import several
 from nearfar.system.devices.arrays import as_dtype, module_of, to_host, upload
@@ -98,7 +98,7 @@ class Run:
             return False
         return not keep or several.joined(self.devices)
 
-    def _solve(self, first: int, rows: Any, out: Any = None) -> Solved:
+    def _solve(self, first: int, rows: Any, out: Any = None) -> Answer:
         """Solve some rows of a block from the given one on; adopt their plan and counters."""
         found = solve(self.plan, rows, out)
         self.plan = found.plan
