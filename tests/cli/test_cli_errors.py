@@ -235,6 +235,39 @@ def test_sigterm_during_prepare_is_one_line(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["g.nfg"]
 
 
+LOSES_A_SIGNAL = """
+import signal, weakref
+from nearfar.cli.main import _Terminated, _terminating
+
+def lose(reference):
+    signal.raise_signal(signal.SIGTERM)
+
+class Thing:
+    pass
+
+with _terminating():
+    thing = Thing()
+    reference = weakref.ref(thing, lose)
+    del thing
+    try:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.raise_signal(signal.SIGTERM)
+            print("clean-up")
+    except _Terminated:
+        print("ended")
+"""
+
+
+def test_a_sigterm_that_python_drops_does_not_disable_the_next() -> None:
+    """Regression: an exception in a callback was lost, and further signals were ignored."""
+    found = subprocess.run(
+        [sys.executable, "-c", LOSES_A_SIGNAL], capture_output=True, text=True, timeout=60
+    )
+    assert found.stdout == "clean-up\nended\n", found
+
+
 @pytest.mark.parametrize("limited", [True, False])
 def test_too_little_address_space_is_out_of_memory(graph_file: Path, limited: bool) -> None:
     """Regression: `info` under `ulimit -v 200000` exited with 1 when a library did not load."""

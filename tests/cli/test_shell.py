@@ -134,6 +134,7 @@ def test_errors_speak_of_flags(graph_file: Path, tmp_path: Path) -> None:
     [
         (["sssp", "GRAPH", "0", "--threads", "0"], "--threads is 0: give an integer of at lea"),
         (["distances", "GRAPH", "-o", "rows.csv"], "--output is 'rows.csv': end it in .npy"),
+        (["distances", "GRAPH", "-o", "."], "--output is '.': end it in .npy"),
         (["distances", "GRAPH", "--reduce", "median"], "--reduce is 'median': use 'count'"),
         (["nearest", "GRAPH", "--source", "0", "-k", "0"], "'0' is not an integer of at least"),
         (["sssp", "GRAPH", "0", "--limit", "far"], "argument --limit: 'far' is not a number"),

@@ -327,7 +327,8 @@ def test_coordinates_names_and_attributes_survive(tmp_path: Path) -> None:
         coordinates=[[24.9, 60.1], [-1e-6, 2.5], [3.0, -4.125]],
         attributes={"unit": "s", "levels": [1, 2], "callback": print},
     )
-    write(graph, tmp_path / "g.nfg.xz")
+    with pytest.warns(UserWarning, match="attributes callback omitted"):
+        write(graph, tmp_path / "g.nfg.xz")
     found = read(tmp_path / "g.nfg.xz")
     assert found.vertex_names is not None
     assert found.coordinates is not None
@@ -335,7 +336,7 @@ def test_coordinates_names_and_attributes_survive(tmp_path: Path) -> None:
     assert found.vertex_names.tolist() == ["a", "b", "c d"]
     np.testing.assert_array_equal(found.coordinates, graph.coordinates)
     assert found.attributes["levels"] == [1, 2]
-    assert "callback" not in found.attributes  # values that JSON cannot represent are left out
+    assert "callback" not in found.attributes
     write(graph, tmp_path / "g.gr.gz")
     assert (tmp_path / "g.co.gz").exists()
     again = read(tmp_path / "g.gr.gz")
@@ -348,6 +349,45 @@ def test_coordinates_names_and_attributes_survive(tmp_path: Path) -> None:
     # Of several .co files the one compressed like the graph belongs to it.
     (tmp_path / "g.co").write_text("p aux sp co 9\n")
     assert read(tmp_path / "g.gr.gz").coordinates is not None
+
+
+def test_a_graph_without_coordinates_does_not_get_those_of_the_file_it_replaces(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "g.gr"
+    with_places = Graph.from_edges([0], [1], [3], coordinates=[[1, 2], [3, 4]])
+    other = Graph.from_edges([1], [0], [4])
+    write(with_places, file)
+    with pytest.raises(GraphFormatError, match=r"would take those of .*g\.co: remove that file"):
+        write(other, file)
+    assert read(file).weights is not None  # the old file is complete
+    write(other, file, coordinates=False)
+    assert read(file, coordinates=False).coordinates is None
+    (tmp_path / "g.co").unlink()
+    write(other, file)
+    assert read(file).coordinates is None
+
+
+@pytest.mark.parametrize("name", ["g.txt", "g.graphml"])
+def test_names_that_text_would_merge_are_refused(tmp_path: Path, name: str) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], vertex_names=[1, "1", 2], names=False)
+    with pytest.raises(GraphFormatError, match="two vertices would be called '1'"):
+        write(graph, tmp_path / name)
+    assert not (tmp_path / name).exists()
+
+
+def test_what_a_container_changes_is_said(tmp_path: Path) -> None:
+    graph = Graph.from_edges(
+        [(0, 0)], [(0, 1)], [3], attributes={"levels": np.int64(3), "zones": {1, 2}}
+    )
+    with (
+        pytest.warns(UserWarning, match=r"read back as text, \(0, 0\) as '\(0, 0\)'"),
+        pytest.warns(UserWarning, match="attributes zones omitted"),
+    ):
+        write(graph, tmp_path / "g.nfg")
+    found = read(tmp_path / "g.nfg")
+    assert found.vertex_names.tolist() == ["(0, 0)", "(0, 1)"]  # type: ignore[union-attr]
+    assert found.attributes["levels"] == 3
 
 
 NUMBERED_FROM_1 = {

@@ -34,6 +34,8 @@ def test_empty_graph() -> None:
     assert (g.n_vertices, g.n_edges) == (0, 0)
     with pytest.raises(VertexError, match="it has no vertices"):
         nearfar.sssp(g, 0)
+    for reduce in (None, "sum"):
+        assert len(nearfar.distances(g, limit=1, reduce=reduce)) == 0
 
 
 def test_one_vertex() -> None:

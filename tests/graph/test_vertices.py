@@ -78,6 +78,53 @@ def test_names_of_several_kinds() -> None:
     assert nearfar.sssp(graph, 1, targets=["a", (2, 3)]).n_reached == 3
 
 
+@pytest.mark.parametrize("names", [[b"c", b"c\0", b"d"], ["c", "c\0", "d"]])
+def test_a_nul_at_the_end_of_a_name_is_part_of_it(names) -> None:
+    """NumPy drops it from arrays of text, as of the keys that a digest gives."""
+    graph = Graph.from_edges(names[:2], names[1:], [3, 4])
+    assert nearfar.shortest_path(graph, names[0], names[2]) == (names, 7)
+    given = Graph.from_edges([0, 1], [1, 2], [3, 4], vertex_names=names, names=False)
+    assert nearfar.shortest_path(given, names[0], names[2]) == (names, 7)
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+def test_times_are_names(unit: str) -> None:
+    """NumPy makes nanoseconds integers, which are not what the caller gave."""
+    times = np.array(["2026-01-01", "2026-01-02", "2026-01-03"], f"M8[{unit}]")
+    for given in (times, list(times)):
+        graph = Graph.from_edges(given[:2], given[1:], [3, 4])
+        path, length = nearfar.shortest_path(graph, times[0], times[2])
+        assert [str(day)[:10] for day in path] == ["2026-01-01", "2026-01-02", "2026-01-03"]
+        assert length == 7
+        assert graph.indices_of(times).tolist() == [0, 1, 2]
+        assert nearfar.shortest_path(graph, path[0], path[2])[1] == 7
+    nodes = nx.DiGraph()
+    nodes.add_edge(times[0], times[1], weight=3)
+    assert nearfar.distances(nodes, [times[0]], targets=[times[1]]).tolist() == [[3]]
+
+
+def test_columns_of_arrow_are_vertices() -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"source": [0, 1], "target": [1, 2]})
+    assert nearfar.distances(line(), table["source"], targets=table["target"]).shape == (2, 2)
+    named = Graph.from_edges(pa.array(["a", "b"]), pa.array(["b", "c"]), [3, 4])
+    assert nearfar.distances(named, pa.array(["a"]), targets=pa.array(["c"])).tolist() == [[7]]
+
+
+@pytest.mark.parametrize("names", [[1, "a", 2], [(1, "a"), (2, "b"), (3, "c")]])
+def test_names_that_polars_cannot_hold(names) -> None:
+    pytest.importorskip("polars")
+    graph = Graph.from_edges([0, 1], [1, 2], [3, 4], vertex_names=names, names=False)
+    for call in (
+        lambda: nearfar.sssp(graph, names[0]).to_frame("polars"),
+        lambda: nearfar.distances(graph, out="polars"),
+        lambda: nearfar.distances(graph, pairs=[names[:2], names[1:]], out="polars"),
+        lambda: nearfar.nearest(graph, [names[0]]).to_frame(graph, "polars"),
+    ):
+        with pytest.raises(OptionError, match=r"no polars column holds .* such as .*1.*'a'"):
+            call()
+
+
 @pytest.mark.parametrize("n", [3.0, 3.7, "4", [4]])
 def test_a_number_of_vertices_that_is_none(n) -> None:
     with pytest.raises(GraphError, match=r"n_vertices is .*: give an integer"):

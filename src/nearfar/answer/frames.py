@@ -68,8 +68,18 @@ def _column(
     """Return a column with missing values and the same kind of numbers."""
     missing = np.zeros(len(values), dtype=np.bool_) if missing is None else missing
     if library.__name__ == "polars":
-        found = library.Series(values if values.dtype != object else values.tolist())
-        return found.set(library.Series(missing), None)
+        try:
+            found = library.Series(values if values.dtype != object else values.tolist())
+            return found.set(library.Series(missing), None) if missing.any() else found
+        except (TypeError, OverflowError, library.exceptions.PolarsError):
+            kinds: dict[type, str] = {}
+            for name in values.tolist():
+                kinds.setdefault(type(name), quoted(name))
+            some = " and ".join(list(kinds.values())[:3])
+            raise OptionError(
+                f"no polars column holds vertex names such as {some}: use pandas, or "
+                "graph.without_names()"
+            ) from None
     if values.dtype.kind == "f":
         found = values.copy()
         found[missing] = np.nan
@@ -154,10 +164,10 @@ def labelled_pairs(library: str, pairs: Any, distances: NDArray[Any]) -> Any:
             coords={"source": ("pair", _labels(sources)), "target": ("pair", _labels(targets))},
             name="distance",
         )
-    ends: dict[str, Any] = {"source": sources, "target": targets}
-    if library == "pandas":
-        ends = {name: _labels(those) for name, those in ends.items()}
-    return module.DataFrame({**ends, "distance": _column(module, distances, missing)})
+    columns = {"source": _labels(sources), "target": _labels(targets)}
+    if library == "polars":
+        columns = {name: _column(module, ends) for name, ends in columns.items()}
+    return module.DataFrame({**columns, "distance": _column(module, distances, missing)})
 
 
 def labelled_matrix(library: str, sources: Any, targets: Any, distances: NDArray[Any]) -> Any:
@@ -191,7 +201,7 @@ def labelled_matrix(library: str, sources: Any, targets: Any, distances: NDArray
         _column(module, np.ascontiguousarray(distances[:, i]), missing[:, i])
         for i in range(len(columns))
     ]
-    return module.DataFrame([module.Series(rows.tolist()), *series], schema=names)
+    return module.DataFrame([_column(module, rows), *series], schema=names)
 
 
 def _labels(names: Any) -> NDArray[Any]:

@@ -12,6 +12,7 @@ try:
     import pkgutil
     import signal
     import threading
+    import weakref
     from typing import Any
 
     import nearfar
@@ -132,7 +133,7 @@ class _Terminated(BaseException):
 
 @contextlib.contextmanager
 def _terminating() -> Iterator[None]:
-    """Turn the first SIGTERM into an exception, unless the caller handles the signal."""
+    """Turn SIGTERM into an exception, unless the caller handles the signal."""
     if (
         threading.current_thread() is not threading.main_thread()
         or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
@@ -140,9 +141,19 @@ def _terminating() -> Iterator[None]:
         yield
         return
 
+    raised: list[weakref.ref[_Terminated]] = []
+
     def stop(number: int, frame: object) -> None:
-        signal.signal(number, signal.SIG_IGN)  # a second one would interrupt the clean-up
-        raise _Terminated
+        # A second signal would interrupt the clean-up. But Python drops an exception that is
+        # raised in a callback of a weak reference, and then the next signal has to count.
+        if raised and raised[0]() is not None:
+            return
+        error = _Terminated()
+        raised[:] = [weakref.ref(error)]
+        try:
+            raise error
+        finally:
+            del error  # its traceback refers to this frame
 
     signal.signal(signal.SIGTERM, stop)
     try:

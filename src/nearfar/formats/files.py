@@ -13,6 +13,7 @@ import re
 import stat
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -252,6 +253,18 @@ def warn_of_lost(graph: Graph, sink: Sink) -> None:
             f"{sink.path}: {some} no edge, and a list of edges omits them: write .nfg to keep all",
             stacklevel=4,
         )
+
+
+def distinct_texts(graph: Graph, sink: Sink) -> list[str]:
+    """Return the vertex names as text, refusing names that text would merge."""
+    graph._check_distinct_names("this format")
+    texts = [str(name) for name in graph.name_of(np.arange(graph.n_vertices)).tolist()]
+    if len(set(texts)) < len(texts):
+        twice = next(text for text, count in Counter(texts).items() if count > 1)
+        raise sink.fail(
+            f"two vertices would be called {quoted(twice)}: this format stores names as text"
+        )
+    return texts
 
 
 @contextlib.contextmanager

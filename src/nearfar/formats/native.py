@@ -32,19 +32,20 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+import warnings
 import zlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import GraphError, quoted
+from nearfar.errors import GraphError, listed, quoted
 from nearfar.formats.files import Sink, Source, array_of_names
 from nearfar.formats.specs import Format, register
 from nearfar.graph.build import HostArrays, index_dtype
 from nearfar.graph.graph import Graph
 from nearfar.graph.snapping.edge_arrays import edge_arrays, with_edge_arrays
-from nearfar.graph.snapping.lines import EDGE_LINES, EdgeLines, edge_lines
+from nearfar.graph.snapping.lines import EDGE_LINES, OF_EDGES, EdgeLines, edge_lines
 
 MAGIC = b"NEARFAR\n"
 VERSION = 1
@@ -239,7 +240,7 @@ def write(graph: Graph, sink: Sink) -> None:
         # first name, if names are consecutive numbers other than the indices
         "first_name": graph.vertex_names.start if isinstance(graph.vertex_names, range) else None,
         "scan": {key: _plain(value) for key, value in graph._scan.items()},
-        "attributes": {k: v for k, v in graph.attributes.items() if _is_json(v)},
+        "attributes": _kept_attributes(graph),
         "sha256": _digest([a for _, a in plain]),
     }
     raw, places = _layout(header, plain)
@@ -278,12 +279,31 @@ def _layout(
 def _packed_names(names: NDArray[Any]) -> tuple[str, NDArray[Any]]:
     if names.dtype.kind in "iu" and names.dtype != np.uint64:
         return "names", names.astype(np.int64)
-    text = json.dumps([str(name) for name in names.tolist()]).encode()
+    values = names.tolist()
+    other = next((name for name in values if not isinstance(name, str)), None)
+    if other is not None:
+        warnings.warn(
+            f"vertex names are read back as text, {quoted(other)} as {quoted(str(other))}: this "
+            "file holds integers that fit 64 bits, or text",
+            stacklevel=4,
+        )
+    text = json.dumps([str(name) for name in values]).encode()
     return "name_bytes", np.frombuffer(text, dtype=np.uint8)
 
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _kept_attributes(graph: Graph) -> dict[str, Any]:
+    """Return the attributes that JSON can represent, with a warning for the others."""
+    given = {k: _plain(v) for k, v in graph.attributes.items() if k not in OF_EDGES}
+    left = [str(name) for name, value in given.items() if not _is_json(value)]
+    if left:
+        warnings.warn(
+            f"attributes {listed(left)} omitted: not text, numbers or lists", stacklevel=4
+        )
+    return {k: v for k, v in given.items() if _is_json(v)}
 
 
 def _is_json(value: Any) -> bool:

@@ -114,7 +114,7 @@ def within(
     most = most if useful is None else min(most, useful)
 
     def search() -> tuple[float, float] | None:
-        if graph.device_arrays is not None or not sources:
+        if graph.device_arrays is not None or not sources or not graph.n_vertices:
             return None
         counts, _, _, edges = _cpu.bounded_figures(
             graph.view, np.array(sources, np.int64), limit, 1, "", most

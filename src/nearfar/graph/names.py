@@ -31,24 +31,39 @@ def object_array(values: Sequence[Any]) -> NDArray[Any]:
     return array
 
 
+def in_microseconds(array: NDArray[Any]) -> NDArray[Any]:
+    """Return finer times in microseconds if they are whole: NumPy makes finer ones integers."""
+    if array.dtype.kind in "mM" and np.datetime_data(array.dtype)[0] in ("ns", "ps", "fs", "as"):
+        coarser = array.astype(f"{array.dtype.kind}8[us]")
+        if (coarser == array).all():
+            return coarser
+    return array
+
+
+def _array_of(names: list[Any]) -> NDArray[Any]:
+    """Return names of one type as an array, with NULs at the end of text, which NumPy drops."""
+    array = np.array(names)
+    return object_array(names) if array.dtype.kind in "SU" and array.tolist() != names else array
+
+
 def as_names(values: Any) -> NDArray[Any]:
     """Return names as a 1-D array without changing their types."""
     if isinstance(values, np.ndarray) or is_device_array(values):
-        return as_numpy(values, "names")
+        return in_microseconds(as_numpy(values, "names"))
     # Arrow's own to_numpy refuses strings by default.
     if hasattr(values, "to_numpy") and not hasattr(values, "__arrow_c_array__"):
-        return np.asarray(values.to_numpy())
+        return in_microseconds(np.asarray(values.to_numpy()))
     if hasattr(values, "__array__") or hasattr(values, "__dlpack__"):
-        return np.asarray(values)
+        return in_microseconds(np.asarray(values))
     try:
         listed = list(values)
     except TypeError:
         raise GraphError(f"names are {quoted(values)}: give one per vertex or edge end") from None
     kinds = set(map(type, listed))
     if len(kinds) <= 1 and not kinds & {tuple, list} and all(
-        issubclass(kind, (str, bytes, *_NUMBERS)) for kind in kinds
+        issubclass(kind, (str, bytes, np.datetime64, *_NUMBERS)) for kind in kinds
     ):  # fmt: skip
-        return np.array(listed)
+        return in_microseconds(_array_of(listed))
     if all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
         return np.array(listed)
     return object_array(listed)
@@ -94,7 +109,7 @@ def distinct(values: Any) -> Coded:
             return np.asarray(names), codes.astype(np.int64)
     if isinstance(values, (list, tuple)) and set(map(type, values)) == {str}:
         names, codes = _hashed(values)
-        return np.array(names), codes
+        return _array_of(names), codes
     listed = as_names(values)
     if listed.ndim != 1:
         raise GraphError(f"names have {listed.ndim} dimensions: give one per vertex or edge end")

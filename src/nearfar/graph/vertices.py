@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, VertexError, quoted
 from nearfar.graph.given import kept
-from nearfar.graph.names import as_names, positions
+from nearfar.graph.names import as_names, in_microseconds, positions
 
 _FEW = 16  # vertices up to which looking each of them up is faster than array operations
 _SEVERAL = (list, tuple, set, frozenset, range, np.ndarray)
@@ -92,9 +92,12 @@ class Vertices:
     def _index_of(self, vertex: Any, what: str) -> int:
         numbers = self.vertex_numbers
         if numbers is None:
-            key = vertex.item() if isinstance(vertex, np.generic) else vertex
+            key = vertex
+            if isinstance(vertex, np.generic):
+                key = in_microseconds(np.asarray(vertex)).item()
+            table = self._index_by_name
             try:
-                index = self._index_by_name[key]
+                index = table[key] if key in table else table[vertex]
             except (KeyError, TypeError):
                 raise VertexError(
                     f"{what} {quoted(vertex)} is not a vertex name of this graph"
@@ -166,6 +169,8 @@ class Vertices:
             given = [given]
         if not isinstance(given, np.ndarray):
             # As objects, since NumPy would convert 1 and "a" to two strings.
+            if hasattr(given, "to_pylist"):  # Arrow lists scalars of its own
+                given = given.to_pylist()
             given = given if isinstance(given, range) else list(given)
             many = len(given) > _FEW
             if isinstance(given, range) or (many and all(type(v) is int for v in given)):
@@ -180,7 +185,7 @@ class Vertices:
                 if wrong.any():
                     self._index_of(int(given[wrong][0]), what)
                 return places
-            given = given.tolist()
+            given = in_microseconds(given).tolist()
         return np.array([self.index_of(v, what) for v in given], dtype=np.int64)
 
     @overload

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
@@ -20,7 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.errors import quoted
-from nearfar.formats.files import Sink, Source, array_of_names, library_errors
+from nearfar.formats.files import (
+    Sink,
+    Source,
+    array_of_names,
+    distinct_texts,
+    library_errors,
+)
 from nearfar.formats.specs import Format, register
 from nearfar.graph.convert import as_numbers, refuse_missing_weight
 from nearfar.graph.graph import Graph
@@ -225,13 +230,7 @@ def _whole(names: list[str]) -> NDArray[np.int64] | None:
 
 def write(graph: Graph, sink: Sink, *, weight: str = "weight") -> None:
     """Write vertices under their names, coordinates as ``x`` and ``y``, and weights."""
-    graph._check_distinct_names("GraphML")
-    names = [str(name) for name in np.asarray(graph.name_of(np.arange(graph.n_vertices))).tolist()]
-    if len(set(names)) < len(names):
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise sink.fail(
-            f"two vertices would be called {quoted(twice)}: GraphML stores names as text"
-        )
+    names = distinct_texts(graph, sink)
     attributes = {
         str(name): value
         for name, value in graph.attributes.items()

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.errors import GraphFormatError, OptionError, keyword, quoted
-from nearfar.formats.files import Sink, Source, array_of_names, warn_of_lost
+from nearfar.errors import OptionError, keyword, quoted
+from nearfar.formats.files import Sink, Source, array_of_names, distinct_texts, warn_of_lost
 from nearfar.formats.specs import Format, register
 from nearfar.graph.convert import weight_problem
 from nearfar.graph.graph import Graph
@@ -262,17 +262,14 @@ def settle_ids(
     return (new_sources, new_targets), None, ids
 
 
-def _encoded_names(graph: Graph, path: str) -> tuple[NDArray[np.int64], NDArray[np.uint8]] | None:
+def _encoded_names(graph: Graph, sink: Sink) -> tuple[NDArray[np.int64], NDArray[np.uint8]] | None:
     """Return vertex names as UTF-8 with offsets for C++; None for consecutive numbers."""
     if graph.vertex_numbers is not None:
         return None
-    graph._check_distinct_names("an edge list")
-    texts = [str(name) for name in graph.name_of(np.arange(graph.n_vertices)).tolist()]
+    texts = distinct_texts(graph, sink)
     for at, text in enumerate(texts):
         if not text or any(c in " \t\r\n,;" for c in text) or text[0] in "#%":
-            raise GraphFormatError(
-                f"vertex name {quoted(text)} of vertex {at} does not fit this format", path
-            )
+            raise sink.fail(f"vertex name {quoted(text)} of vertex {at} does not fit this format")
     pieces = [text.encode() for text in texts]
     offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
     np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
@@ -302,7 +299,7 @@ def write(graph: Graph, sink: Sink, *, weights: bool = True, header: bool = True
         keep=0 if graph.directed else 1,
         weights=weights,
         base=first,
-        names=_encoded_names(graph, sink.path),
+        names=_encoded_names(graph, sink),
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar.errors import keyword
 from nearfar.formats.compression import COMPRESSIONS, split_suffix
 from nearfar.formats.files import Sink, Source, chunks_of_rows, finish, replacing
 from nearfar.formats.specs import Format, register
@@ -45,9 +46,7 @@ def read(
         directed = not found["treewidth"]
     beside: str | os.PathLike[str] | None = None
     if coordinates is None or coordinates is True:
-        stem, packed = _stem(source.path)
-        names = (f"{stem}.co{other}" for other in dict.fromkeys((packed, "", *COMPRESSIONS)))
-        beside = next(filter(os.path.isfile, names), None)
+        beside = _beside(source.path)
     elif coordinates is not False:
         beside = coordinates
     if coordinates is True and beside is None:
@@ -97,6 +96,12 @@ def write(
 ) -> None:
     """Write `p sp` arcs, and a `.co` file next to it if the graph has coordinates."""
     check_above_zero(coordinate_scale=coordinate_scale)
+    left = _beside(sink.path) if coordinates and graph.coordinates is None else None
+    if left is not None:
+        raise sink.fail(
+            f"the graph has no coordinates, but a reader would take those of {left}: remove that "
+            f"file, or pass {keyword('coordinates', False)} if they belong to the graph"
+        )
     n, m = graph.n_vertices, graph.n_edges
     sink.write("".join(f"c {line}\n" for line in comment.splitlines()).encode())
     sink.write(f"p sp {n} {m}\n".encode())
@@ -135,6 +140,13 @@ def _stem(path: str) -> tuple[str, str]:
     """Return a path without its suffixes, and the suffix of its compression."""
     suffix, packed = split_suffix(path)
     return path[: len(path) - len(suffix) - len(packed)], packed
+
+
+def _beside(path: str) -> str | None:
+    """Return the .co file that readers of a path use, or None."""
+    stem, packed = _stem(path)
+    names = (f"{stem}.co{other}" for other in dict.fromkeys((packed, "", *COMPRESSIONS)))
+    return next(filter(os.path.isfile, names), None)
 
 
 def _write_coordinates(xy: NDArray[np.float64], graph_path: str, scale: float) -> None:

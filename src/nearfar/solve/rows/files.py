@@ -101,7 +101,6 @@ class FileSink(Sink):
     ) -> None:
         self.path, self.run = Path(path), run
         self.further, self.column_names = further or {}, column_names
-        self.manifest = self.path.with_name(self.path.name + ".manifest.json")
         self.blocks: dict[int, int] = {}
         self._held = contextlib.ExitStack()
         self._one_at_a_time = threading.Lock()  # threads that write the manifest
@@ -110,6 +109,7 @@ class FileSink(Sink):
             raise OptionError(
                 f"{keyword('out')} is {quoted(path)}: end it in .npy, .zarr or .parquet{near}"
             )
+        self.manifest = self.path.with_name(self.path.name + ".manifest.json")
 
     def start(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         """Open the data, keeping the blocks of an interrupted run whose checksums match."""
