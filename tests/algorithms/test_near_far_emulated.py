@@ -433,6 +433,18 @@ def test_the_width_that_was_fastest_stays(first: float, growth: float, rounds: i
     assert len(set(found)) <= 28
 
 
+@pytest.mark.parametrize(("first", "growth"), [(8, 12), (16, 12), (1 / 8, 256), (1 / 64, 256)])
+def test_a_faster_width_behind_slower_ones_is_found(first: float, growth: float) -> None:
+    fastest = one_launch_forms.Width(first, growth)
+
+    def loss(width: one_launch_forms.Width) -> float:
+        near = 1 / 4 <= width.first <= 4
+        away = abs(np.log2(width.first / first))
+        return 0.5 if width == one_launch_forms.Width(1, 12) else 1.0 if near else 0.1 * away
+
+    assert abs(np.log2(widths(loss, 9, work=1)[-1].first / fastest.first)) <= 1
+
+
 @pytest.mark.parametrize(("block_rounds", "tried"), [(10, {1000, 8, 2, 0}), (10**6, {1000, 8})])
 def test_rounds_are_compared_where_more_barriers_cost_little(
     block_rounds: int, tried: set[int]

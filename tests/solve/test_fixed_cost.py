@@ -22,9 +22,9 @@ _CALLS: dict[str, tuple[int, Callable[[Graph], Any]]] = {
     "a limit": (74, lambda g: nearfar.sssp(g, 0, threads=1, limit=5)),
     "a method's name": (83, lambda g: nearfar.sssp(g, 0, threads=1, method="delta_stepping")),
     "a family's name": (64, lambda g: nearfar.sssp(g, 0, threads=1, method="dijkstra")),
-    "a target": (88, lambda g: nearfar.sssp(g, 0, threads=1, targets=[2])),
+    "a target": (89, lambda g: nearfar.sssp(g, 0, threads=1, targets=[2])),
     "a path": (63, lambda g: nearfar.shortest_path(g, 0, 2, threads=1)),
-    "rows": (160, lambda g: nearfar.distances(g, [0, 1], threads=1)),
+    "rows": (161, lambda g: nearfar.distances(g, [0, 1], threads=1)),
 }
 
 

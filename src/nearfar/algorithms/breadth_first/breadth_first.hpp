@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -38,7 +39,8 @@ constexpr std::size_t kTargetAhead = 3;
 constexpr std::size_t kPullAhead = 24;               // vertices
 constexpr uint64_t kSpreadFrom = uint64_t{1} << 15;  // edges of a frontier, or vertices
 constexpr std::size_t kFrontierPiece = 256;
-constexpr std::size_t kWordPiece = std::size_t{1} << 8;  // words of 64 vertices
+constexpr std::size_t kWordPiece = std::size_t{1} << 8;       // words of 64 vertices
+constexpr std::size_t kManyPerWorker = std::size_t{1} << 14;  // distances worth a wake-up
 constexpr std::size_t kHeld = 1024;  // vertices that a worker collects before queueing
 
 template <class C>
@@ -49,7 +51,9 @@ class Search {
 
   SearchStats run(Index source, StopRule<int32_t> stop) {
     const auto n = static_cast<std::size_t>(out_.n);
-    std::fill_n(distances_, n, unreached<int32_t>());
+    blocks(n, [&](std::size_t first, std::size_t last) {
+      std::fill(distances_ + first, distances_ + last, unreached<int32_t>());
+    });
     queue_.reset(new Index[n + 1]);
     queue_[0] = source;
     distances_[source] = 0;
@@ -65,7 +69,7 @@ class Search {
       const bool dense = ahead > n / kBeta && ahead > unexplored / kAlpha;
       const bool pulled = pulling;
       pulling = in_ != nullptr && (pulling ? size >= n / kBeta : dense);
-      if (pulling && !pulled) mark_visited(end);
+      if (pulling && !pulled) mark_visited();
       unexplored -= std::min(unexplored, ahead);
       const bool together = threads_ > 1 && (pulling ? n : ahead) >= kSpreadFrom;
       ahead = 0;
@@ -130,16 +134,39 @@ class Search {
 
   std::size_t words() const { return (static_cast<std::size_t>(out_.n) + 63) / 64; }
 
-  // Sets the bits of the first vertices of the queue, and of those beyond the last vertex.
-  void mark_visited(std::size_t queued) {
-    visited_.assign(words(), 0);
+  // Calls f(first, last) for blocks of [0, size), on all workers if there are many.
+  template <class F>
+  void blocks(std::size_t size, F&& f) {
+    const int threads = size < kManyPerWorker * static_cast<std::size_t>(threads_) ? 1 : threads_;
+    spread_blocks(static_cast<int64_t>(size), int64_t{1} << 14, threads,
+                  [&](const auto& each_block, Interrupt&) {
+                    each_block([&](int64_t first, int64_t last) {
+                      f(static_cast<std::size_t>(first), static_cast<std::size_t>(last));
+                    });
+                  });
+  }
+
+  // Sets the bits of the visited vertices, and of those beyond the last vertex.
+  void mark_visited() {
+    const auto n = static_cast<std::size_t>(out_.n);
+    visited_.resize(words());
     next_.resize(words());
-    if (const auto over = static_cast<uint64_t>(out_.n) % 64; over != 0)
-      visited_.back() = ~uint64_t{0} << over;
-    for (std::size_t i = 0; i < queued; ++i) {
-      const auto v = static_cast<std::size_t>(queue_[i]);
-      visited_[v / 64] |= uint64_t{1} << (v % 64);
-    }
+    blocks(n, [&](std::size_t first, std::size_t last) {
+      for (std::size_t from = first; from < last; from += 64) {
+        const std::size_t count = std::min<std::size_t>(64, last - from);
+        uint8_t reached[64];  // compilers compare many at a time
+        std::fill_n(reached, 64, uint8_t{1});
+        for (std::size_t i = 0; i < count; ++i)
+          reached[i] = distances_[from + i] != unreached<int32_t>();
+        uint64_t bits = 0;
+        for (std::size_t i = 0; i < 64; i += 8) {
+          uint64_t eight;
+          std::memcpy(&eight, reached + i, 8);
+          bits |= (eight * 0x0102040810204080u >> 56) << i;  // the lowest bit of each byte
+        }
+        visited_[from / 64] = bits;
+      }
+    });
   }
 
   // Calls found(v) for each vertex of 64 that was not visited and has a visited predecessor.

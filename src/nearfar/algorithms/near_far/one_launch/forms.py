@@ -19,9 +19,9 @@ The delta of the plain form grows while the near set is too small to fill the de
 while it is too large (one_launch.cuh). Its first value and the limit of its growth, 12-fold at
 first, also depend on earlier solves: each later solve compares one other width with the fastest so
 far, until none of the neighbours of that one is faster. A narrower first delta is compared if edges
-are relaxed many times, a wider one if they are not. Fewer rounds of local steps are compared where
-their barriers would take less time than a solve. The delta of sorted and sifted rows is doubled or
-halved in the same way.
+are relaxed many times, a wider one if they are not, and at last one far from it. Fewer rounds of
+local steps are compared where their barriers would take less time than a solve. The delta of sorted
+and sifted rows is doubled or halved in the same way.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ _GROWTH, _GROWTHS = 12.0, 256.0  # growth of the first solve, and greatest growt
 ROUNDS = (1000, 8, 2, 0)
 _BARRIER_SECONDS = 2e-6  # of a barrier of the whole device
 _LITTLE = 0.25  # part of a solve that barriers may take for other rounds to be tried first
+_FAR, _FAR_ROUNDS = 8, 8  # factor between widths far from each other, and rounds of a wide one
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
 _GROWING = ("plain", "packed")  # kinds whose delta grows while they run
@@ -111,6 +112,13 @@ def _neighbours(width: Width, found: _Latest, *, grows: bool) -> list[Width]:
             less = max(growth / 4, 1.0)
             near += [width._replace(growth=less), width._replace(growth=1.0)]
             near.append(wider._replace(growth=less))
+        # The fastest width may be far away, behind slower ones, and a jump may have passed it.
+        if first > 1:
+            near.append(width._replace(first=first / 2))
+        if not repeats:
+            far = width._replace(first=_FAR * first)
+            near += [far, far._replace(rounds=_FAR_ROUNDS)] if found.block_rounds else [far]
+        near.append(width._replace(first=first / _FAR, growth=_GROWTHS))
     others = _other_rounds(width, found)
     if width[:2] == _USUAL[:2] and found.block_rounds * _BARRIER_SECONDS < _LITTLE * found.seconds:
         return others + near
