@@ -244,6 +244,7 @@ def terrain(n: int, rng: Generator) -> Edges:
 
 def timetable(n: int, rng: Generator, lines: int = 300, stops: int = 25) -> Edges:
     """Return departures of public transport: rides, waits at a station, and transfers."""
+    lines = min(lines, max(2, n // (20 * stops)))
     trips = max(2, n // (lines * stops))
     station = rng.integers(0, lines * stops // 3, (lines, stops))
     ride = rng.integers(2, 9, (lines, stops))
