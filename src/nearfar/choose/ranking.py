@@ -317,7 +317,7 @@ def cheapest(
         family,
     )
     found = CHOICES.get(graph, key)
-    # Only what a variant requires besides may depend on more of the request than the key.
+    # Only the `requires` of a variant may depend on more of the request than the key does.
     if not found or (found[0][0].requires and not _can_serve(found[0][0], graph, request)):
         if len(CHOICES.held(graph)) >= _CHOICES_HELD:
             CHOICES.drop(graph)
