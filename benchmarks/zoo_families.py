@@ -224,7 +224,7 @@ def percolated(n: int, rng: Generator, share: float = 0.6) -> Edges:
 
 
 def terrain(n: int, rng: Generator) -> Edges:
-    """Return cells of a height field with eight neighbours; climbing costs more than descending."""
+    """Return a height field on a sheared grid, with one short diagonal; climbing costs more."""
     side = max(4, round(n**0.5))
     height, size = np.zeros((side, side)), 2
     while size < 2 * side:  # bilinear noise of every octave
@@ -236,8 +236,7 @@ def terrain(n: int, rng: Generator) -> Edges:
         size *= 2
     steps = [(0, 1), (1, 0), (1, 1), (1, -1)]
     s, t, count = _lattice((side, side), steps + [(-i, -j) for i, j in steps])
-    flat, h = np.where(abs(t - s) % side <= 1, 1.0, 2**0.5), height.ravel()
-    flat[abs(t - s) == 1] = flat[abs(t - s) == side] = 1.0
+    flat, h = np.where(abs(t - s) == side - 1, 2**0.5, 1.0), height.ravel()
     climb = side * (h[t] - h[s])
     return s, t, flat + np.where(climb > 0, 4 * climb, -climb), True, count
 
