@@ -204,6 +204,12 @@ TRICKS = (
         several=True,
     ),
     Trick(
+        "claimed distances",
+        "targets' distances are not claimed ahead, and searches do not compare it",
+        (("            found.append(way._replace(claim=not way.claim))\n", "            pass\n"),),
+        several=True,
+    ),
+    Trick(
         "thin buckets widen",
         "buckets widen only while few relaxations are repeated",
         (("constexpr uint64_t kThin = 96; ", "constexpr uint64_t kThin = 0; "),),

@@ -221,8 +221,8 @@ void solve_graphs(unsigned seed, int rounds, Totals& totals) {
     for (int turn = 0; turn < 9; ++turn) {
       const int threads = kThreads[turn % 3];
       const double given = 1.0 + random() % 300;
-      const DeltaPlan plan =
-          plan_for(csr, random() % 3 ? std::nullopt : std::optional<double>(given));
+      DeltaPlan plan = plan_for(csr, random() % 3 ? std::nullopt : std::optional<double>(given));
+      plan.claim = random() % 2 != 0;
       std::vector<W> found(wanted.size());
       Interrupt interrupt;
       looks_left = random() % 10 == 0 ? static_cast<int>(random() % 3) : -1;

@@ -28,12 +28,13 @@ Fields sequential(View& view, int64_t source, const Array& distances, std::optio
 template <class View>
 Fields parallel(View& view, int64_t source, const Array& distances, int threads,
                 std::optional<double> delta, std::optional<double> limit, const Targets& targets,
-                std::optional<double> start) {
+                std::optional<double> start, bool claim) {
   if (threads < 1) throw nb::value_error("threads must be at least 1");
   return call_search(view, true, source, distances, limit, targets, threads,
                      [&](const auto& csr, auto from, auto* out, auto stop, Interrupt& poll) {
-                       return delta_stepping::by_workers(
-                           csr, from, out, stop, plan_for(csr, delta, start), threads, poll);
+                       DeltaPlan plan = plan_for(csr, delta, start);
+                       plan.claim = claim;
+                       return delta_stepping::by_workers(csr, from, out, stop, plan, threads, poll);
                      });
 }
 
@@ -56,7 +57,7 @@ NEARFAR_BIND(m) {
     m.def("delta_stepping_parallel", function, nb::arg("view"), nb::arg("source"),
           nb::arg("distances"), nb::arg("threads"), nb::arg("delta") = nb::none(),
           nb::arg("limit") = nb::none(), nb::arg("targets") = nb::none(),
-          nb::arg("start") = nb::none());
+          nb::arg("start") = nb::none(), nb::arg("claim") = false);
   };
   define_parallel(&parallel<GraphView>);
   define_parallel(&parallel<NarrowView>);

@@ -50,7 +50,7 @@ def _with_widths(
     options: DeltaOptions,
     workspace: Workspace,
     threads: int,
-    search: Callable[[float | None, float | None, int], dict[str, Any]],
+    search: Callable[[float | None, float | None, int, bool], dict[str, Any]],
 ) -> dict[str, Any]:
     """Search with the width and workers that are to be tried next; record the time.
 
@@ -58,15 +58,15 @@ def _with_widths(
     graph can repeat its work many times.
     """
     if options.delta is not None or graph.n_edges < _SMALL:
-        return search(options.delta, None, threads)
+        return search(options.delta, None, threads, False)
     widths = _WIDTHS.of(graph, lambda: Widths(threads), threads)
     way = widths.next_way()
     workers = widths.workers(way)
     began = time.perf_counter()
     if way.power is ADAPTED or workers == 1:
-        stats = search(None, widths.width(way), workers)
+        stats = search(None, widths.width(way), workers, way.claim)
     else:
-        stats = search(widths.width(way), None, workers)
+        stats = search(widths.width(way), None, workers, way.claim)
     whole = workspace.limit is None and workspace.targets is None and workspace.stats == "basic"
     if whole and 2 * stats["edges_relaxed"] >= graph.n_edges:
         widths.learn(way, time.perf_counter() - began, stats["delta"])
@@ -127,7 +127,7 @@ def delta_stepping(
     end = workspace.limit, workspace.targets
     view = _view(graph)
 
-    def search(delta: float | None, start: float | None, _: int) -> dict[str, Any]:
+    def search(delta: float | None, start: float | None, *_: Any) -> dict[str, Any]:
         return _cpu.delta_stepping(view, source, distances, delta, *end, full, start)
 
     return Answer(distances, _with_widths(graph, options, workspace, 1, search))
@@ -152,7 +152,11 @@ def delta_stepping_parallel(
     end = workspace.limit, workspace.targets
     view = _view(graph)
 
-    def search(delta: float | None, start: float | None, workers: int) -> dict[str, Any]:
-        return _cpu.delta_stepping_parallel(view, source, distances, workers, delta, *end, start)
+    def search(
+        delta: float | None, start: float | None, workers: int, claim: bool
+    ) -> dict[str, Any]:
+        return _cpu.delta_stepping_parallel(
+            view, source, distances, workers, delta, *end, start, claim
+        )
 
     return Answer(distances, _with_widths(graph, options, workspace, workspace.threads, search))

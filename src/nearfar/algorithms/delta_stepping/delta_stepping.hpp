@@ -13,6 +13,7 @@ namespace nearfar {
 struct DeltaPlan {
   double delta = 1;
   bool adapt = true;
+  bool claim = false;  // whether workers claim distances ahead (relax.hpp)
 };
 
 // Edges that are neither packed nor validated, and edges with weights of one or two bytes.

@@ -54,7 +54,7 @@ inline double first_delta(const C& csr) {
 template <class C>
 inline DeltaPlan plan_for(const C& csr, std::optional<double> delta,
                           std::optional<double> start = std::nullopt) {
-  DeltaPlan plan{delta ? *delta : start ? *start : first_delta(csr), !delta};
+  DeltaPlan plan{delta ? *delta : start ? *start : first_delta(csr), !delta, false};
   // Delta and its inverse must not overflow.
   plan.delta = std::clamp(plan.delta, 1e-300, 1e300);
   return plan;

@@ -5,7 +5,10 @@
 // row bounds and the distance of one nearly twice as far ahead. Shorter rows take less time and
 // need more of them in between. On graphs that do not fit the caches this hides most of the
 // latency. The neighbours' distances need no stage: short rows have no branch that waits for one,
-// so the processor runs ahead to those of the next rows by itself.
+// so the processor runs ahead to those of the next rows by itself. With several workers, most lines
+// of distances were last written by another one. Where most edges improve their target, as in trees
+// and sparse random graphs, it pays to claim the lines a few rows ahead, to write to them; where
+// few do, workers would take lines from each other in vain. Searches compare both (widths.py).
 //
 // No branch per edge. A branch on whether an edge improves its target would be mispredicted half of
 // the time, so each candidate is written to a list whose length grows only if it improves; its
@@ -42,6 +45,7 @@
 namespace nearfar::delta_stepping {
 
 constexpr uint64_t kEdgesAhead = 48;      // edges that are fetched ahead, on average
+constexpr std::size_t kClaim = 4;         // rows whose targets' distances are claimed ahead
 constexpr std::size_t kLines = 32;        // cache lines of a row that are fetched ahead
 constexpr std::size_t kShort = 32;        // edges of a row that is relaxed without branches
 constexpr std::size_t kHold = 128;        // improvements that are pushed together
@@ -160,11 +164,12 @@ class Relaxer {
   using Entry = typename Ring::Entry;
   using Bucket = typename Ring::Bucket;
 
-  Relaxer(const C& csr, Weight* distances, Weight limit, double delta)
-      : ring(delta),
+  Relaxer(const C& csr, Weight* distances, Weight limit, const DeltaPlan& plan)
+      : ring(plan.delta),
         csr_(csr),
         distances_(distances),
         limit_(limit),
+        claim_(Update::shared && plan.claim),
         ahead_(std::clamp<uint64_t>(kEdgesAhead * static_cast<uint64_t>(csr.n) / (n_edges() + 1), 6,
                                     14)) {}
 
@@ -264,6 +269,15 @@ class Relaxer {
       fetch_lines(csr_.indices + row, row_end - row);
       fetch_lines(csr_.weights + row, row_end - row);
     }
+  }
+  // Prefetches the distances of a short row's targets to write to them.
+  template <bool kMarked>
+  NEARFAR_INLINE void claim_targets(const Entry& entry) const {
+    const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
+    const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+    if (row_end - row > kShort) return;
+    for (std::size_t e = row; e < row_end; ++e)
+      prefetch_to_write(distances_ + csr_.template edge<kMarked>(e).target);
   }
   // Prefetches the first lines of a row, and more of a long one, where the hardware prefetcher
   // starts late.
@@ -375,6 +389,9 @@ class Relaxer {
     for (std::size_t i = begin; i < end; ++i) {
       if (i + row_ahead < end) fetch_row(from.data[i + row_ahead]);
       if (i + edge_ahead < end) fetch_edges(from.data[i + edge_ahead]);
+      if constexpr (How::shared) {
+        if (claim_ && i + kClaim < end) claim_targets<kMarked>(from.data[i + kClaim]);
+      }
       const Entry entry = from.data[i];
       const Weight d = entry.distance;
       const auto row = static_cast<std::size_t>(csr.indptr[entry.vertex]);
@@ -582,6 +599,7 @@ class Relaxer {
   const C& csr_;
   Weight* distances_;
   Weight limit_;
+  const bool claim_;         // whether distances are claimed ahead
   const std::size_t ahead_;  // rows whose edges are fetched ahead
   uint64_t long_edges_ = 0;  // in long rows, since the greatest distance was last computed
   Buffer<Index>* touched_ = nullptr;

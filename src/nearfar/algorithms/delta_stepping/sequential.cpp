@@ -127,7 +127,7 @@ template <class C>
 SearchStats sequential(const C& csr, Index source, typename C::Weight* distances,
                        StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt& interrupt,
                        IterationLog* log) {
-  Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
+  Memory<C> memory{{csr, distances, stop.limit, plan}, {}, {csr, kFullShare}};
   std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
   search(memory, source, distances, stop, plan.adapt, interrupt, log);
   return memory.work.stats;
@@ -139,7 +139,7 @@ SearchStats sequential(const C& csr, const DeltaFeed<C>& feed, StopRule<typename
   using Weight = typename C::Weight;
   Index source = 0;
   Weight* distances = nullptr;
-  Memory<C> memory{{csr, distances, stop.limit, plan.delta}, {}, {csr, kFullShare}};
+  Memory<C> memory{{csr, distances, stop.limit, plan}, {}, {csr, kFullShare}};
   while (feed.next(source, distances)) {
     memory.work.start(distances, feed.touched, plan.delta);
     if (feed.touched != nullptr) feed.touched->push(source);

@@ -1,9 +1,10 @@
-"""Widths of buckets and numbers of workers, compared from search to search of a graph.
+"""Widths of buckets and ways of sharing work, compared from search to search of a graph.
 
 Within a search the width adapts by counts of entries and repeats, which do not measure the cost of
 a repeat, a bucket or a theft on this machine. So the next searches of a graph begin with the
 mean width of the last one, and others try widths around it, until none is faster. Workers that
-find little to do repeat the work of others, so half of them are tried as well.
+find little to do repeat the work of others, so half of them are tried as well. Whether workers
+should claim distances ahead (``relax.hpp``) depends on the graph and on the machine's caches.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ _FARTHEST = 5  # greatest power
 
 
 class Way(NamedTuple):
-    """Width as a power of two, and how often the number of workers is halved."""
+    """Parameters of a search that are compared."""
 
-    power: int | None
-    halved: int
+    power: int | None = ADAPTED  # of two: width
+    halved: int = 0  # how often the number of workers is halved
+    claim: bool = False  # whether workers claim distances ahead
 
 
-_FIRST = Way(ADAPTED, 0)
+_FIRST = Way()
 
 
 @dataclass(slots=True)
@@ -63,7 +65,9 @@ class Widths:
 
     def _near(self, way: Way) -> list[Way]:
         counts = (way.halved + 1, way.halved - 1)
-        powers = (step + (way.power or 0) for step in _STEPS)
         # one worker is another method
-        found = [Way(way.power, k) for k in counts if k >= 0 and self.threads >> k >= 2]
-        return found + [Way(k, way.halved) for k in powers if k and abs(k) <= _FARTHEST]
+        found = [way._replace(halved=k) for k in counts if k >= 0 and self.threads >> k >= 2]
+        if self.threads > 1:
+            found.append(way._replace(claim=not way.claim))
+        powers = (step + (way.power or 0) for step in _STEPS)
+        return found + [way._replace(power=k) for k in powers if k and abs(k) <= _FARTHEST]

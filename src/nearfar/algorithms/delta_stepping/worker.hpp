@@ -202,7 +202,7 @@ struct Own {
   using Work = Relaxer<C, SharedUpdate<Weight>>;
 
   Own(const C& csr, Weight* distances, Weight limit, const DeltaPlan& plan)
-      : work(csr, distances, limit, plan.delta),
+      : work(csr, distances, limit, plan),
         full(csr, kFullShare),
         adapter(plan.adapt, kManyEdges + work.n_edges() / 32) {}
 

@@ -81,4 +81,13 @@ NEARFAR_INLINE void prefetch(const void* address) {
   __builtin_prefetch(address, 0, 3);
 }
 
+// Also takes the line from other cores, so that a store need not wait for it.
+NEARFAR_INLINE void prefetch_to_write(const void* address) {
+#if defined(__x86_64__)  // compilers leave the instruction out if told to support old processors
+  __asm__ volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  __builtin_prefetch(address, 1, 3);
+#endif
+}
+
 }  // namespace nearfar
