@@ -169,9 +169,18 @@ def test_widths_end_at_the_fastest(fastest: int | None, halved: int, claim: bool
         widths.learn(way, seconds(way), 8.0)
     assert widths.next_way() == (fastest, halved, claim)
     assert widths.workers(widths.next_way()) == 16 >> halved
-    assert len(widths.compared.times) <= 23
+    assert len(widths.compared.times) <= 20
     others = (n for way, (n, _) in widths.compared.times.items() if way != widths.next_way())
     assert max(others) <= 2
+
+
+def test_what_was_clearly_slower_is_not_tried_with_every_width() -> None:
+    widths = Widths(threads=16)
+    for _ in range(60):
+        way = widths.next_way()
+        widths.learn(way, 2.0 + abs((way.power or 0) - 5) + way.halved + 9 * way.claim, 8.0)
+    assert widths.next_way() == (5, 0, False)
+    assert sum(way.claim for way in widths.compared.times) == 1
 
 
 def test_one_worker_claims_nothing() -> None:

@@ -20,6 +20,7 @@ from nearfar.graph.compared import Compared
 ADAPTED = None
 _STEPS = (-2, 2, -1, 1)  # powers from the fastest width to those that are compared with it
 _FARTHEST = 5  # greatest power
+_LOST = 1.1  # relative time above which a change is not tried again with another width
 
 
 class Way(NamedTuple):
@@ -63,11 +64,23 @@ class Widths:
         if way == _FIRST:
             self.adapted = width
 
+    def _lost(self, other: Way) -> bool:
+        """Return whether as many workers, or claims, were clearly slower with another width."""
+        seconds = {way: mean for way, (_, mean) in self.compared.times.copy().items()}
+        plain = {way.power: mean for way, mean in seconds.items() if way[1:] == _FIRST[1:]}
+        return other not in seconds and any(
+            way[1:] == other[1:] and mean > _LOST * plain.get(way.power, mean)
+            for way, mean in seconds.items()
+        )
+
     def _near(self, way: Way) -> list[Way]:
-        counts = (way.halved + 1, way.halved - 1)
-        # one worker is another method
-        found = [way._replace(halved=k) for k in counts if k >= 0 and self.threads >> k >= 2]
+        found = []
+        if self.threads >> (way.halved + 1) >= 2:  # one worker is another method
+            found.append(way._replace(halved=way.halved + 1))
+        if way.halved:
+            found.append(way._replace(halved=way.halved - 1))
         if self.threads > 1:
             found.append(way._replace(claim=not way.claim))
+        found = [other for other in found if not self._lost(other)]
         powers = (step + (way.power or 0) for step in _STEPS)
         return found + [way._replace(power=k) for k in powers if k and abs(k) <= _FARTHEST]
