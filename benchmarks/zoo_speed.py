@@ -9,7 +9,7 @@ file graph by graph and skips graphs that were measured with the same threads, v
 so that an interrupted run can be resumed; ``--again`` measures anew.
 
 On the CPU the peers are GAP and Wasp, as in ``many_cores.py``, each with its best delta for the
-number of threads. Nearfar first solves up to 20 times, while it compares methods and widths
+number of threads. Nearfar first solves up to 40 times, while it compares methods and widths
 (``early_ms``). Then all programs alternate, round by round, with two solves each, of which the
 second counts. If one takes less than two milliseconds it is repeated twenty times, and the least
 time after the first counts, since refilling caches after another program takes longer than such a
@@ -67,7 +67,7 @@ FARTHEST = 2**29  # maximum distance for the peers' sums
 HOPELESS = 3.0  # ratio to the time of a peer's best delta from which smaller ones are not tried
 NEAR = 3  # number of deltas tried with fewer threads, around the best with more
 SHORT, OFTEN = 2e-3, 20  # seconds below which a solve is repeated, and number of repeats
-SETTLING = 20  # searches, or seconds of them, after which methods and widths have been compared
+SETTLING = 40  # searches, or seconds of them, after which methods and widths have been compared
 SETTLING_SECONDS = 3.0
 LIMIT = 4.0  # maximum seconds of a peer's program, which reads the graph and solves twice
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
