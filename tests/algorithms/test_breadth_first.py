@@ -7,6 +7,7 @@ import pytest
 
 import nearfar
 from nearfar import Graph
+from nearfar.algorithms.breadth_first.cpu import _PULLS
 from nearfar.generators import generate
 from tests import oracle
 
@@ -36,6 +37,28 @@ def test_the_last_levels_of_a_road_are_pushed() -> None:
     paths = nearfar.sssp(grid, 0, method="breadth_first")
     assert paths.stats["vertices_processed"] == np.count_nonzero(paths.reachable)
     assert paths.stats["edges_relaxed"] == grid.degrees[paths.reachable].sum()
+
+
+def test_pulls_are_compared_where_they_read_most_edges() -> None:
+    below = np.arange(1, 50_000)
+    tree = Graph.from_edges((below - 1) // 2, below, directed=False)
+    hubs = generate("kronecker", scale=14).without_weights()
+    relaxed: dict[str, set[int]] = {"tree": set(), "hubs": set()}
+    for name, graph in (("tree", tree), ("hubs", hubs)):
+        source = int(np.argmax(graph.degrees))
+        expected = oracle.dijkstra(graph, source)
+        for _ in range(6):
+            paths = nearfar.sssp(graph, source, method="breadth_first")
+            assert np.array_equal(paths.distances, expected)
+            relaxed[name].add(paths.stats["edges_relaxed"])
+    assert len(relaxed["tree"]) == 2  # with and without pulls
+    assert tree.n_edges in relaxed["tree"]
+    times = _PULLS.get(tree, 1)
+    assert times is not None
+    assert set(times.times) == {True, False}
+    assert len(relaxed["hubs"]) == 1
+    assert max(relaxed["hubs"]) < hubs.n_edges / 2
+    assert _PULLS.get(hubs, 1) is None
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from nearfar import _cpu
 from nearfar.algorithms.breadth_first.equal_weights import also_equal_weights
+from nearfar.graph.compared import Compared
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
+from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 #: Seconds for starting the helper threads, and per level that the workers share.
 _START, _LEVEL = 5e-5, 3e-6
-_SHARED_FROM = 1 << 15  # kSpreadFrom of cpu.cpp
+_SHARED_FROM = 1 << 15  # kSpreadFrom of breadth_first.hpp
+
+#: Times of searches that may pull, which saves edges where degrees are high, and of those that only
+#: push, by number of threads.
+_PULLS: Slot[Compared[bool]] = Slot("times of breadth-first searches with and without pulls")
 
 
 def _seconds(facts: Facts) -> float:
@@ -40,18 +48,23 @@ def _several_workers(facts: Facts, request: Request) -> Estimate:
 
 
 def _search(graph: Graph, source: int, workspace: Workspace, threads: int) -> Answer:
-    """Search level by level; pull only if the in-edges already exist."""
+    """Search level by level; pull only if the in-edges already exist and it is not slower."""
     distances = np.empty(graph.n_vertices, dtype=np.int32)
-    reverse = graph.transpose() if graph.has_transpose else None
-    stats = _cpu.breadth_first(
-        graph.view,
-        None if reverse is None else reverse.view,
-        source,
-        distances,
-        workspace.limit,
-        workspace.targets,
-        threads,
-    )
+    end = workspace.limit, workspace.targets
+    pulls = graph.has_transpose
+    compares = pulls and end == (None, None)
+    times = _PULLS.get(graph, threads) if compares else None
+    if times is not None:
+        pulls = times.next_way(True, lambda way: [not way])
+    reverse = graph.transpose().view if pulls else None
+    began = time.perf_counter()
+    stats = _cpu.breadth_first(graph.view, reverse, source, distances, *end, threads)
+    # Pushing alone reads all edges, so it need not be tried where pulls read few.
+    if compares and 2 * stats["edges_relaxed"] >= graph.n_edges:
+        if times is None:  # the first search, which may prepare the graph, does not count
+            _PULLS.put(graph, Compared(), threads)
+        else:
+            times.add(pulls, time.perf_counter() - began)
     return Answer(distances, stats)
 
 
