@@ -14,28 +14,40 @@ Way = TypeVar("Way", bound=Hashable)
 
 _GAIN = 0.97  # relative time below which another way is better
 _CLOSE = 1.1  # relative time up to which a single solve may have been unlucky
+_UNLUCKY = 4.0  # the same on a machine that is busy with other work
+_BUSY = 0.04  # share of repeated solves that take more than 1.1 times as long as before, if busy
 _SURE = 4  # solves of a way after which others are rarely compared again
-_LATELY = 16  # solves that the mean of a way is about
+_RARELY = 16  # number of its solves between two comparisons
+_LATELY = 7  # latest solves of a way that count
 
 
 @dataclass(slots=True)
 class Compared(Generic[Way]):
-    """Solves and mean seconds by way."""
+    """Number of solves and usual seconds by way.
+
+    The usual time is the median of the latest solves, the lower one of an even number, since a
+    solve may be interrupted. If that happens often, every way is tried twice.
+    """
 
     times: dict[Way, tuple[int, float]] = field(default_factory=dict)
+    repeated: int = 0  # solves of ways with earlier solves
+    late: int = 0  # those that took longer than usual
+    _latest: dict[Way, tuple[float, ...]] = field(default_factory=dict)
     _next: dict[Way, Way] = field(default_factory=dict)  # by the way to begin with
 
     def add(self, way: Way, seconds: float) -> None:
         """Record a solve."""
-        solves, mean = self.times.get(way, (0, 0.0))
-        # Older solves count less and less, as the machine may have been busy.
-        mean += (seconds - mean) / min(solves + 1, _LATELY)
-        self.times[way] = solves + 1, mean
-        if solves < _SURE or not (solves + 1) % _LATELY:  # choosing takes up to 0.1 ms
+        solves, usual = self.times.get(way, (0, seconds))
+        self.repeated += solves > 0
+        self.late += seconds > _CLOSE * usual
+        latest = (*self._latest.get(way, ()), seconds)[-_LATELY:]
+        self._latest[way] = latest
+        self.times[way] = solves + 1, sorted(latest)[(len(latest) - 1) // 2]
+        if solves < _SURE or not (solves + 1) % _RARELY:  # choosing takes up to 0.1 ms
             self._next.clear()
 
     def least(self) -> float:
-        """Return the mean seconds of the fastest way."""
+        """Return the usual seconds of the fastest way."""
         return min(mean for _, mean in list(self.times.values()))
 
     def next_way(self, first: Way, near: Callable[[Way], Iterable[Way]]) -> Way:
@@ -51,8 +63,9 @@ class Compared(Generic[Way]):
             others, least = list(near(best)), times[best][1]
             faster = [way for way in others if way in times and times[way][1] < _GAIN * least]
             if not faster:
-                tried = times.items()
-                unlucky = (way for way, (solves, s) in tried if solves == 1 and s < _CLOSE * least)
+                busy = self.late > _BUSY * self.repeated
+                close = least * (_UNLUCKY if busy else _CLOSE)
+                unlucky = (way for way, (solves, s) in times.items() if solves == 1 and s < close)
                 untried = (way for way in others if way not in times)
                 return next(untried, next(unlucky, best))
             best = min(faster, key=lambda way: times[way][1])

@@ -163,7 +163,7 @@ class _History:
         return self.widths[kind].next_way(_USUAL, near) if kind in self.widths else _USUAL
 
     def mean(self, kind: str) -> float:
-        """Return the mean seconds of a kind with its fastest width."""
+        """Return the usual seconds of a kind with its fastest width."""
         if kind in self.widths:
             return self.widths[kind].least()
         return self.seconds[kind] / self.solves[kind]
