@@ -50,6 +50,8 @@ def test_names_are_found_with_and_without_the_device() -> None:
     assert "delta_stepping" in ideas()
     with pytest.raises(OptionError, match="did you mean"):
         find("delta_steping")
+    with pytest.raises(OptionError, match="did you mean 'auto'"):
+        find("Auto")
 
 
 def test_unsafe_variants_run_only_when_asked_for() -> None:

@@ -446,7 +446,7 @@ def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> li
             if v.family == idea and not v.unsafe and v.device in places
         ]
     if not found:
-        known = _registry if "@" in method else {*_families, *ideas()}
+        known = _registry if "@" in method else {"auto", *_families, *ideas()}
         hint = did_you_mean(canonical_method(method), sorted(known), 3, 0.5)
         raise OptionError(
             f"no method {quoted(method)}{hint or ':'} `nearfar methods` lists them all"
