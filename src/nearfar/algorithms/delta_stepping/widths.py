@@ -75,11 +75,11 @@ class Widths:
 
     def _near(self, way: Way) -> list[Way]:
         found = []
-        if self.threads >> (way.halved + 1) >= 2:  # one worker is another method
+        if self.workers(way) > 1:
             found.append(way._replace(halved=way.halved + 1))
         if way.halved:
             found.append(way._replace(halved=way.halved - 1))
-        if self.threads > 1:
+        if self.workers(way) > 1:
             found.append(way._replace(claim=not way.claim))
         found = [other for other in found if not self._lost(other)]
         powers = (step + (way.power or 0) for step in _STEPS)
