@@ -206,7 +206,7 @@ TRICKS = (
     Trick(
         "claimed distances",
         "targets' distances are not claimed ahead, and searches do not compare it",
-        (("            found.append(way._replace(claim=not way.claim))\n", "            pass\n"),),
+        ((", way._replace(claim=not way.claim)]", "]"),),
         several=True,
     ),
     Trick(

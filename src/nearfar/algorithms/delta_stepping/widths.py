@@ -74,13 +74,9 @@ class Widths:
         )
 
     def _near(self, way: Way) -> list[Way]:
-        found = []
+        found = [way._replace(halved=way.halved - 1)] if way.halved else []
         if self.workers(way) > 1:
-            found.append(way._replace(halved=way.halved + 1))
-        if way.halved:
-            found.append(way._replace(halved=way.halved - 1))
-        if self.workers(way) > 1:
-            found.append(way._replace(claim=not way.claim))
+            found += [way._replace(halved=way.halved + 1), way._replace(claim=not way.claim)]
         found = [other for other in found if not self._lost(other)]
         powers = (step + (way.power or 0) for step in _STEPS)
         return found + [way._replace(power=k) for k in powers if k and abs(k) <= _FARTHEST]
