@@ -27,6 +27,8 @@ def test_both_directions_agree() -> None:
         again = nearfar.sssp(graph, 3, method="breadth_first")
         assert np.array_equal(again.distances, expected)
         assert again.stats["edges_relaxed"] < graph.n_edges
+        some = nearfar.sssp(graph, 3, method="breadth_first", targets=[7, 1, 7]).distances
+        assert np.array_equal(some[[1, 7]], expected[[1, 7]])
         near = nearfar.sssp(graph, 3, method="breadth_first", limit=2).distances
         assert np.array_equal(near, np.where(expected <= 2, expected, TOP))
 

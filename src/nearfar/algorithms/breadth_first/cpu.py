@@ -50,15 +50,15 @@ def _several_workers(facts: Facts, request: Request) -> Estimate:
 def _search(graph: Graph, source: int, workspace: Workspace, threads: int) -> Answer:
     """Search level by level; pull only if the in-edges already exist and it is not slower."""
     distances = np.empty(graph.n_vertices, dtype=np.int32)
-    end = workspace.limit, workspace.targets
+    limit, targets = workspace.limit, workspace.targets
     pulls = graph.has_transpose
-    compares = pulls and end == (None, None)
+    compares = pulls and limit is None and targets is None
     times = _PULLS.get(graph, threads) if compares else None
     if times is not None:
         pulls = times.next_way(True, lambda way: [not way])
     reverse = graph.transpose().view if pulls else None
     began = time.perf_counter()
-    stats = _cpu.breadth_first(graph.view, reverse, source, distances, *end, threads)
+    stats = _cpu.breadth_first(graph.view, reverse, source, distances, limit, targets, threads)
     # Pushing alone reads all edges, so it need not be tried where pulls read few.
     if compares and 2 * stats["edges_relaxed"] >= graph.n_edges:
         if times is None:  # the first search, which may prepare the graph, does not count
