@@ -67,7 +67,7 @@ class Compared(Generic[Way]):
             others, least = list(near(best)), times[best][1]
             faster = [way for way in others if way in times and times[way][1] < _GAIN * least]
             if not faster:
-                busy = self.late > _BUSY * self.repeated
+                busy = self.late > 1 + _BUSY * self.repeated
                 close = least * (_UNLUCKY if busy else _CLOSE)
                 unlucky = (way for way, (solves, s) in times.items() if solves == 1 and s < close)
                 untried = (way for way in others if way not in times)
