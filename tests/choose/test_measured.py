@@ -44,20 +44,6 @@ def test_the_fastest_method_is_kept(graph: Graph, place: int) -> None:
     assert reason.endswith("the fastest measured")
 
 
-def test_a_method_that_tries_slower_widths_is_not_left(graph: Graph) -> None:
-    """Regression: two workers took 17 ms and one 24, which stayed since widths of two took 26."""
-    request = Request(device="cpu", threads=2)
-    best(graph, request)
-    (rivals,) = CHOICES.held(graph).values()
-    chosen, searches = rivals[0][0].id, iter([99.0, 17.0, 26.0, 27.0, *[17.0] * 20])
-    for _ in range(20):
-        variant, _ = best(graph, request)
-        seconds = next(searches) if variant.id == chosen else 24.0
-        stats = {"edges_relaxed": graph.n_edges, "seconds": seconds}
-        measured.record(graph, request, variant, stats)
-    assert best(graph, request)[0].id == chosen
-
-
 def test_only_searches_of_most_of_a_graph_count(graph: Graph) -> None:
     request = Request(device="cpu", threads=2)
     first, _ = best(graph, request)

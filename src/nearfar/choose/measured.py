@@ -32,10 +32,6 @@ class _Times(Compared[str]):
 
     started: set[str] = field(default_factory=set)
 
-    def usual(self, latest: tuple[float, ...]) -> float:
-        """Return the least time, since a method may have tried slower widths in the others."""
-        return min(latest)
-
 
 def comparable(request: Request) -> bool:
     """Return whether a request is a search of the whole graph that may be followed by others."""

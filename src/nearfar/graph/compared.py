@@ -42,13 +42,9 @@ class Compared(Generic[Way]):
         self.late += seconds > _CLOSE * usual
         latest = (*self._latest.get(way, ()), seconds)[-_LATELY:]
         self._latest[way] = latest
-        self.times[way] = solves + 1, self.usual(latest)
+        self.times[way] = solves + 1, sorted(latest)[(len(latest) - 1) // 2]
         if solves < _SURE or not (solves + 1) % _RARELY:  # choosing takes up to 0.1 ms
             self._next.clear()
-
-    def usual(self, latest: tuple[float, ...]) -> float:
-        """Return the usual one of the latest times of a way."""
-        return sorted(latest)[(len(latest) - 1) // 2]
 
     def least(self) -> float:
         """Return the usual seconds of the fastest way."""
