@@ -26,7 +26,7 @@ class Compared(Generic[Way]):
     """Number of solves and usual seconds by way.
 
     The usual time is the median of the latest solves, the lower one of an even number, since a
-    solve may be interrupted. If that happens often, every way is tried twice.
+    solve may be interrupted. If that happens often, ways up to four times as slow are tried twice.
     """
 
     times: dict[Way, tuple[int, float]] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Compared(Generic[Way]):
 
     def least(self) -> float:
         """Return the usual seconds of the fastest way."""
-        return min(mean for _, mean in list(self.times.values()))
+        return min(usual for _, usual in list(self.times.values()))
 
     def next_way(self, first: Way, near: Callable[[Way], Iterable[Way]]) -> Way:
         """Return :meth:`choose`, which is called again only after solves that may change it."""

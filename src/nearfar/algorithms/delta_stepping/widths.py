@@ -3,8 +3,9 @@
 Within a search the width adapts by counts of entries and repeats, which do not measure the cost of
 a repeat, a bucket or a theft on this machine. So the next searches of a graph begin with the
 mean width of the last one, and others try widths around it, until none is faster. Workers that
-find little to do repeat the work of others, so half of them are tried as well. Whether workers
-should claim distances ahead (``relax.hpp``) depends on the graph and on the machine's caches.
+find little to do repeat the work of others, so half of them are tried too, down to one. Whether
+workers should claim distances ahead (``relax.hpp``) depends on the graph and on the machine's
+caches.
 """
 
 from __future__ import annotations
@@ -66,11 +67,11 @@ class Widths:
 
     def _lost(self, other: Way) -> bool:
         """Return whether as many workers, or claims, were clearly slower with another width."""
-        seconds = {way: mean for way, (_, mean) in self.compared.times.copy().items()}
-        plain = {way.power: mean for way, mean in seconds.items() if way[1:] == _FIRST[1:]}
-        return other not in seconds and any(
-            way[1:] == other[1:] and mean > _LOST * plain.get(way.power, mean)
-            for way, mean in seconds.items()
+        usual = {way: seconds for way, (_, seconds) in self.compared.times.copy().items()}
+        plain = {way.power: seconds for way, seconds in usual.items() if way[1:] == _FIRST[1:]}
+        return other not in usual and any(
+            way[1:] == other[1:] and seconds > _LOST * plain.get(way.power, seconds)
+            for way, seconds in usual.items()
         )
 
     def _near(self, way: Way) -> list[Way]:
