@@ -20,7 +20,7 @@ from nearfar.choose.ranking import best
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import refuse_reached_cycle
 from nearfar.errors import NegativeCycleError, does_not_fit, quoted
-from nearfar.graph import renumbered
+from nearfar.graph import backbone, renumbered
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.integer_weights import AGREES_UP_TO
@@ -147,7 +147,7 @@ def _search(plan: Plan, source: int) -> Answer:
         predecessors=request.predecessors,
     )
     near = plan.near
-    graph = plan.graph if near is None else near.graph
+    graph = plan.to_search if near is None else near.graph
     began = time.perf_counter()
     if near is None:
         answer = variant.run(graph, source, plan.settings, work)
@@ -158,10 +158,12 @@ def _search(plan: Plan, source: int) -> Answer:
     answer.stats.setdefault("seconds", time.perf_counter() - began)
     if variant.device == "cpu" and not variant.parallel:
         answer.stats["workers"] = 1
+    if plan.spends:
+        backbone.record(plan.graph, answer.stats["seconds"])
     compared = plan.method == "auto" and measured.record(graph, request, variant, answer.stats)
     if compared and plan.compares:
         seconds = answer.stats["seconds"]
-        renumbered.record(plan.graph, kind_of(request), near is not None, seconds)
+        renumbered.record(plan.to_search, kind_of(request), near is not None, seconds)
     return answer
 
 
@@ -180,15 +182,17 @@ def _batch(plan: Plan, rows: Any, out: Any) -> Answer:
     near, sources = plan.near, np.asarray(rows, np.int64)
     began = time.perf_counter()
     if near is None:
-        answer = plan.variant.run(plan.graph, sources, plan.settings, work)
+        answer = plan.variant.run(plan.to_search, sources, plan.settings, work)
     else:
         answer = plan.variant.run(near.graph, near.place[sources], plan.settings, work)
         answer.distances = near.as_given(answer.distances, request.threads)
         answer.predecessors = None
     rounds = -(-len(sources) // request.threads)
+    if plan.spends:
+        backbone.record(plan.graph, time.perf_counter() - began)
     if rounds and plan.compares:
         seconds = time.perf_counter() - began
-        renumbered.record(plan.graph, kind_of(request), near is not None, seconds, rounds)
+        renumbered.record(plan.to_search, kind_of(request), near is not None, seconds, rounds)
     if plan.keep:
         answer.distances = runtime.upload(answer.distances)
     else:
@@ -219,7 +223,7 @@ def _source_by_source(plan: Plan, rows: Any, out: Any) -> Answer:
     work = Workspace(1, limit, columns)
 
     def one(i: int) -> dict[str, Any]:
-        answer = variant.run(graph, int(rows[i]), plan.settings, work)
+        answer = variant.run(plan.to_search, int(rows[i]), plan.settings, work)
         row = to_host(answer.distances)
         matrix[i] = row if columns is None else row[columns]
         if columns is not None and plan.signed and may_saturate(graph):

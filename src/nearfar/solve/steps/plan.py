@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.choose import measured, ranking
+from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.errors import NegativeWeightError, VariantUnavailable
-from nearfar.graph import renumbered
+from nearfar.graph import backbone, renumbered
 from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.integer_weights import INT32, MANY_EDGES, in_int32, keep_dtype
 from nearfar.graph.renumbered import Renumbered
@@ -26,6 +27,7 @@ from nearfar.registry import (
     Request,
     RowReduction,
     Variant,
+    Workspace,
     canonical_method,
     find,
     having,
@@ -41,6 +43,7 @@ class Plan(NamedTuple):
     """Graph, variant and options for solving a request."""
 
     graph: Graph  # graph with weights in the dtype of the computation
+    to_search: Graph  # the graph itself, or the same without edges that are longer than a path
     request: Request
     method: str  # method named by the caller
     options: dict[str, Any]  # options given by the caller
@@ -53,8 +56,9 @@ class Plan(NamedTuple):
     reason: str  # reason for the choice of the variant
     settings: Any  # options object of the variant
     given: Graph | None = None  # the graph as given, if `graph` has its weights in int32
-    near: Renumbered | None = None  # the graph with other numbers, in which to search
+    near: Renumbered | None = None  # the graph to search with other numbers
     compares: bool = False  # whether times of searches decide about the numbers
+    spends: bool = False  # whether they decide when to look for longer edges
     keep: bool = False  # whether rows stay on the device
     reduction: RowReduction | None = None  # quantity kept of each row
 
@@ -82,18 +86,20 @@ class Plan(NamedTuple):
         given = self.options if options is None else options
         settings = build_options(variant.options, given, variant.id, having)
         plan = self._replace(variant=variant, reason=reason, options=given, settings=settings)
-        return plan._replace(near=None, compares=_compares_numbers(*plan[:3], variant))
+        compares = _compares_numbers(plan.to_search, plan.request, plan.method, variant)
+        return plan._replace(near=None, compares=compares)
 
     def wider(self) -> Plan:
         """Return a plan that computes in 64 bits."""
-        return self._replace(graph=widest(self.graph), near=None)
+        graph = widest(self.graph)
+        return self._replace(graph=graph, to_search=graph, near=None, spends=False)
 
     def as_given(self) -> Plan:
         """Return a plan that computes with the weights as given, from now on."""
         assert self.given is not None
         graph = self.given
         keep_dtype(graph)
-        plan = self._replace(graph=graph, given=None)
+        plan = self._replace(graph=graph, to_search=graph, given=None, spends=False)
         return plan.using(*_choice(graph, self.request, self.method, self.allow_unsafe))
 
     def searched(self, why: str, **request: Any) -> Plan:
@@ -108,8 +114,8 @@ class Plan(NamedTuple):
             raise VariantUnavailable(f"{self.variant.id}: {declined}") from declined
         if isinstance(self.graph, MatrixGraph):
             self.graph.check()  # raises if the method is unknown
-        for key, found in CHOICES.held(self.graph).items():
-            CHOICES.put(self.graph, found[:1], key)  # it would be compared again
+        for key, found in CHOICES.held(self.to_search).items():
+            CHOICES.put(self.to_search, found[:1], key)  # it would be compared again
         return self.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
 
     def within(self, memory: int) -> Plan:
@@ -141,19 +147,28 @@ def first_plan(
 ) -> Plan:
     """Return the initial plan of a request; ``narrow``: it may be solved in int32."""
     dtype, given, near, compares = graph.weight_dtype, None, None, False
+    spends = False
     plain = method == "auto" and not options
     bare = plain and isinstance(graph, MatrixGraph) and takes(graph, request)
     if plain and narrow and not bare and graph.n_edges >= MANY_EDGES:
         before = graph
         graph = in_int32_if_faster(graph, request)
         given = None if graph is before else before
+    to_search = graph
+    many = plain and narrow and not bare and graph.n_edges >= backbone.MANY_EDGES
+    if many and not request.once and not is_prepared(graph):
+        several = 0 if request.problem == "sssp" else request.n_sources
+        to_search = backbone.for_next(graph, several, request.threads, _search_once)
+        spends = not backbone.decided(graph)
     if bare:
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
     else:
-        variant, reason = _choice(graph, request, method, allow_unsafe)
-        compares = _compares_numbers(graph, request, method, variant)
+        variant, reason = _choice(to_search, request, method, allow_unsafe)
+        compares = _compares_numbers(to_search, request, method, variant)
         if compares and plain and narrow:
-            near = renumbered.for_next(graph, kind_of(request), request.threads)
+            near = renumbered.for_next(to_search, kind_of(request), request.threads)
+    if to_search is not graph:
+        reason += "; without edges that are longer than a path"
     if near is not None:
         if request.problem == "sssp":
             here = request._replace(device="cpu")
@@ -165,6 +180,7 @@ def first_plan(
     single = request.problem == "sssp"
     return Plan(
         graph,
+        to_search,
         request,
         method,
         options,
@@ -179,7 +195,19 @@ def first_plan(
         given,
         near,
         compares,
+        spends,
     )
+
+
+def _search_once(graph: Graph, source: int, threads: int, tree: bool) -> backbone.Tree:
+    """Search a graph on cores from one source, which does not count among those of a caller."""
+    request = Request(sources=(source,), device="cpu", threads=threads)
+    variant, _ = ranking.best(graph, request)
+    settings = build_options(variant.options, {}, variant.id, having)
+    distances = variant.run(graph, source, settings, Workspace(threads)).distances
+    if not tree:
+        return distances, None
+    return distances, tight_predecessors(graph, [source], distances, threads=threads)
 
 
 def _compares_numbers(graph: Graph, request: Request, method: str, variant: Variant) -> bool:

@@ -1,0 +1,131 @@
+"""Graphs without edges that are longer than another path between their ends.
+
+No shortest path contains such an edge, so every search finds the same distances without them. In
+graphs with hubs or widely spread weights they are a third to nine tenths of all edges. Most exceed
+the path over one hub, so that a search from it and to it finds them. That is done once the searches
+of a graph have taken as long, and the shorter graph is kept if it has clearly fewer edges. The
+graph that is left is close to the metric backbone [1]_.
+
+References
+----------
+.. [1] Tiago Simas, Rion Brattig Correia and Luis M. Rocha. "The distance backbone of complex
+   networks." Journal of Complex Networks, 9(6), 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearfar import _cpu
+from nearfar.graph.build import HostArrays, checked_weights
+from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.given import frozen
+from nearfar.graph.graph import Graph
+from nearfar.graph.slots import Slot
+from nearfar.system.memory import free_memory
+
+MANY_EDGES = 1 << 12  # edges of graphs from which some may be left out
+#: Distances from a vertex in the dtype of the weights, and predecessors or None.
+Tree = tuple[NDArray[Any], NDArray[Any] | None]
+#: A search from a vertex with some threads, with predecessors if the last argument is true.
+Search = Callable[[Graph, int, int, bool], Tree]
+
+_SECONDS = 1e-8  # of finding the edges and copying the others, per edge and vertex
+_WORKERS = 4  # that speed this up
+_BOTH_WAYS = 3  # times as long if edges have to be reversed first
+_SEVERAL = 16  # sources per worker that take longer than finding the edges
+_FEWER = 0.9  # relative number of edges up to which a shorter graph is kept
+_SHARE = 4  # the copy may take one part in this many of the free memory
+_SAFE = 4  # margin for errors of sums, of which half is needed
+
+
+@dataclass(slots=True)
+class _Spent:
+    """Seconds that the searches of a graph have taken."""
+
+    seconds: float = 0.0
+
+
+_SPENT: Slot[_Spent] = Slot("seconds of searches")
+_BACKBONE: Slot[Graph | None] = Slot("graph without longer edges")
+_LOCK = Lock()  # a search that comes meanwhile does not wait
+
+
+def decided(graph: Graph) -> bool:
+    """Return whether it is known which graph to search."""
+    if _BACKBONE.filled(graph):
+        return True
+    takes = not (graph.on_device or graph.n_negative or graph.has_equal_weights)
+    if takes and graph.index_dtype == np.int32:
+        return False
+    _BACKBONE.put(graph, None)
+    return True
+
+
+def for_next(graph: Graph, sources: int, threads: int, search: Search) -> Graph:
+    """Return the graph in which to search next, without longer edges once that is worth it."""
+    if decided(graph):
+        return _BACKBONE.get(graph) or graph
+    ways = _BOTH_WAYS if graph.directed else 1
+    spent = _SPENT.get(graph)
+    enough = _SECONDS * ways * (graph.n_edges + graph.n_vertices) / min(threads, _WORKERS)
+    if sources < _SEVERAL * ways * threads and (spent is None or spent.seconds < enough):
+        return graph
+    if not _LOCK.acquire(blocking=False):
+        return graph
+    try:
+        return _BACKBONE.of(graph, lambda: _without_longer(graph, threads, search)) or graph
+    finally:
+        _LOCK.release()
+
+
+def record(graph: Graph, seconds: float) -> None:
+    """Record the time of some searches."""
+    _SPENT.of(graph, _Spent).seconds += seconds
+
+
+def _without_longer(graph: Graph, threads: int, search: Search) -> Graph | None:
+    """Return the graph without most of the longer edges, or None if they are few."""
+    n, m = graph.n_vertices, graph.n_edges
+    assert graph.weights is not None
+    if _SHARE * (m * (6 + graph.weight_dtype.itemsize) + 32 * n) > free_memory():
+        return None
+    trees = graph.weight_dtype == np.float32
+    found = search(graph, graph.widest_vertex, threads, trees)
+    other = found
+    if graph.directed:
+        other = search(graph.transpose(), graph.widest_vertex, threads, trees)
+    away, back = found[0], other[0]
+    far = float(back.max(initial=0, where=back != unreached_value(back.dtype)))
+    error = 0.0
+    if graph.weight_dtype.kind == "f":
+        edges = sum(n if tree is None else _longest(tree) for _, tree in (found, other))
+        error = _SAFE * (edges + 4) * float(np.finfo(graph.weight_dtype).eps)
+    kept, sizes = np.ones(m, np.uint8), np.empty(n, np.int32)
+    parts = graph.indptr, graph.indices, graph.weights
+    _cpu.drop_by_pivot(*parts, back, away, error, far, kept, sizes, threads)
+    indptr = np.zeros(n + 1, np.int32)
+    left = int(np.cumsum(sizes, out=indptr[1:])[-1])
+    if left > _FEWER * m:
+        return None
+    indices, weights = np.empty(left, np.int32), np.empty(left, graph.weight_dtype)
+    _cpu.keep_edges(*parts, kept, indptr, indices, weights, threads)
+    arrays = HostArrays(frozen(indptr), frozen(indices), *checked_weights(frozen(weights), left))
+    return Graph.from_checked(arrays, directed=graph.directed)
+
+
+def _longest(before: NDArray[Any]) -> int:
+    """Return a bound on the edges of the longest path of a tree, less than twice their number."""
+    above = np.where(before < 0, np.arange(len(before), dtype=before.dtype), before)
+    edges = 1
+    while True:
+        twice = above[above]
+        if np.array_equal(twice, above):
+            return edges
+        above, edges = twice, 2 * edges

@@ -1,0 +1,170 @@
+"""Graphs without edges that are longer than a path, and when searches use them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import nearfar
+from nearfar import Graph
+from nearfar.generators import generate
+from nearfar.graph import backbone
+from nearfar.solve.steps import plan
+from tests.strategies import graphs
+
+DTYPES = ["int32", "int64", "float32", "float64"]
+LEFT_OUT = "without edges that are longer than a path"
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out edges of graphs of any size after the first search, and however few they are."""
+    for name, value in (("MANY_EDGES", 1), ("_SECONDS", 0.0), ("_FEWER", 1.0)):
+        monkeypatch.setattr(backbone, name, value)
+
+
+def hubs(dtype: str, directed: bool, n: int = 1500) -> Graph:
+    """Return a graph with hubs, whose weights are spread over four decades."""
+    made = generate("preferential_attachment", vertices=n, attach=8, seed=3)
+    keys = np.minimum(made.tails(np.int64), made.indices) * 7919
+    keys += np.maximum(made.tails(np.int64), made.indices) * (1 + directed * (made.tails() % 3))
+    weights = 10 ** (keys % 4001 / 1000.0)
+    weights = weights if dtype[0] == "f" else np.ceil(weights)
+    return Graph(made.indptr, made.indices, weights.astype(dtype), directed=directed)
+
+
+def shorter(graph: Graph, threads: int = 2) -> Graph | None:
+    return backbone._without_longer(graph, threads, plan._search_once)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("method", ["auto", "near_far"])
+@pytest.mark.usefixtures("eager")
+def test_answers_are_those_of_all_edges(dtype: str, directed: bool, method: str) -> None:
+    graph = hubs(dtype, directed)
+    sources = [5, 77, 1400]
+    wanted = [nearfar.sssp(graph, s, method="dijkstra", device="cpu") for s in sources]
+    reasons = []
+    for turn in range(9):
+        paths = nearfar.sssp(graph, sources[turn % 3], device="cpu", threads=2, method=method)
+        reasons.append(LEFT_OUT in paths.reason)
+        before = wanted[turn % 3]
+        assert paths.distances.dtype == before.distances.dtype
+        assert np.array_equal(paths.distances, before.distances)
+        assert np.array_equal(paths.predecessors, before.predecessors)
+        nearfar.verify(graph, paths)
+    assert reasons == [method == "auto" and turn > 0 for turn in range(9)]
+    near = nearfar.sssp(graph, 5, device="cpu", limit=900.0)
+    assert np.array_equal(near.reachable, wanted[0].distances <= 900)
+    assert nearfar.sssp(graph, 5, device="cpu", targets=[9]).distances[9] == wanted[0].distances[9]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.usefixtures("eager")
+def test_rows_are_those_of_all_edges(dtype: str) -> None:
+    graph, sources = hubs(dtype, False), np.arange(0, 1500, 40)
+    wanted, trees = nearfar.distances(
+        graph, sources, method="dijkstra", device="cpu", predecessors=True
+    )
+    for turn in range(3):
+        stats: dict[str, Any] = {}
+        rows, before = nearfar.distances(
+            graph, sources, predecessors=True, stats=stats, device="cpu", threads=1
+        )
+        assert LEFT_OUT in stats["reason"], turn  # from the first time on: many sources
+        assert rows.dtype == wanted.dtype
+        assert np.array_equal(rows, wanted)
+        assert np.array_equal(before, trees)
+    some = nearfar.distances(graph, sources, targets=[7, 5], device="cpu")
+    assert np.array_equal(some, wanted[:, [7, 5]])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("directed", [False, True])
+def test_most_longer_edges_are_found(dtype: str, directed: bool) -> None:
+    graph = hubs(dtype, directed)
+    found = shorter(graph)
+    assert found is not None
+    assert found.directed == directed
+    exact = nearfar.distances(graph, method="dijkstra", device="cpu")
+    longer = graph.effective_weights > exact[graph.tails(), graph.indices]
+    assert graph.n_edges * 0.1 < longer.sum()
+    assert longer.sum() * 0.8 < graph.n_edges - found.n_edges <= longer.sum()
+    left = set(zip(found.tails().tolist(), found.indices.tolist(), strict=True))
+    needed = ~longer
+    assert left >= set(
+        zip(graph.tails()[needed].tolist(), graph.indices[needed].tolist(), strict=True)
+    )
+    assert np.array_equal(nearfar.distances(found, device="cpu"), exact)
+
+
+@given(graphs(negative=False))
+@pytest.mark.usefixtures("eager")
+def test_any_graph(graph: Graph) -> None:
+    if graph.weights is None or not graph.n_edges or graph.index_dtype != np.int32:
+        return
+    found = shorter(graph, 1)
+    if found is None:
+        return
+    for source in range(graph.n_vertices):
+        wanted = nearfar.sssp(graph, source, method="dijkstra", device="cpu").distances
+        assert np.array_equal(
+            nearfar.sssp(found, source, method="dijkstra", device="cpu").distances, wanted
+        )
+
+
+def test_close_float_sums_keep_their_edges() -> None:
+    # Far away, 1 + 2e-7 and two halves have the same sum in float32: neither may be left out.
+    far = [0, 1, 2, 1], [1, 2, 3, 3], np.array([1e6, 0.5, 0.5, 1.0000002], np.float32)
+    graph = Graph.from_edges(*far, directed=False, n_vertices=4)
+    assert shorter(graph) is None
+    heavier = graph.with_weights(np.where(graph.effective_weights == 1.0000002, 9, 0.5))
+    assert heavier.n_edges == 8
+
+
+def test_a_tree_knows_the_edges_of_its_longest_path() -> None:
+    assert backbone._longest(np.array([-1, 0, 1, 2, 3, -1])) in range(4, 8)
+    assert backbone._longest(np.array([-1, 0, 0, 0])) == 1
+
+
+def test_graphs_that_keep_their_edges() -> None:
+    grid = generate("grid", rows=100, columns=100)
+    assert shorter(Graph(grid.indptr, grid.indices, 5 + grid.weights % 2, directed=False)) is None
+    assert not backbone.decided(hubs("int32", False))
+    assert backbone.decided(hubs("int32", False).without_weights())
+    negative = hubs("int32", True)
+    assert backbone.decided(negative.with_weights(-negative.weights))
+
+
+def test_memory_and_time_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = hubs("int32", False)
+
+    def ask(sources: int = 1) -> Graph:
+        return backbone.for_next(graph, sources, 1, plan._search_once)
+
+    assert ask() is graph
+    backbone.record(graph, 1e-6)
+    assert ask() is graph
+    backbone.record(graph, 1.0)
+    found = ask()
+    assert found.n_edges < graph.n_edges
+    assert ask() is found
+    graph.forget()
+    assert ask() is graph
+    assert ask(64) is not graph
+    graph.forget()
+    monkeypatch.setattr(backbone, "free_memory", lambda: 1 << 10)
+    assert ask(64) is graph
+
+
+@pytest.mark.usefixtures("eager")
+def test_sums_beyond_32_bits() -> None:
+    graph = hubs("int32", False)
+    heavy = graph.with_weights((graph.effective_weights.astype(np.int64) * 190_000).astype("i4"))
+    wanted = nearfar.sssp(heavy, 0, method="dijkstra", device="cpu").distances
+    for _ in range(4):
+        assert np.array_equal(nearfar.sssp(heavy, 0, device="cpu").distances, wanted)
