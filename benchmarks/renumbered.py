@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import nearfar
-from nearfar.graph import renumbered
 from nearfar.graph.graph import Graph
+from nearfar.graph.same_distances import renumbered
 from nearfar.lab.bench.suite import draw_sources
 from result_file import Rows, add_output
 from zoo_graphs import ZOO, made

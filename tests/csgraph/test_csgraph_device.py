@@ -16,7 +16,7 @@ import nearfar.csgraph as ours
 from nearfar.csgraph import rows
 from nearfar.errors import GraphError
 from nearfar.graph.graph import Graph
-from nearfar.graph.integer_weights import in_int32
+from nearfar.graph.same_distances.integer_weights import in_int32
 from nearfar.solve.steps import plan
 from nearfar.system.devices import runtime
 from tests.emulator import fake_cupy

@@ -8,7 +8,7 @@ import pytest
 import nearfar
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.graph.integer_weights import in_int32
+from nearfar.graph.same_distances.integer_weights import in_int32
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
 

@@ -11,7 +11,7 @@ from hypothesis import given
 import nearfar
 from nearfar import Graph
 from nearfar.generators import generate
-from nearfar.graph import backbone
+from nearfar.graph.same_distances import backbone
 from nearfar.solve.steps import plan
 from tests.strategies import graphs
 

@@ -11,7 +11,7 @@ from hypothesis import given
 import nearfar
 from nearfar import Graph, _cpu
 from nearfar.generators import generate
-from nearfar.graph import renumbered
+from nearfar.graph.same_distances import renumbered
 from tests.strategies import graphs
 
 

@@ -9,7 +9,7 @@ from scipy.sparse import csgraph
 import nearfar
 import nearfar.csgraph
 from nearfar import Graph
-from nearfar.graph.integer_weights import in_int32
+from nearfar.graph.same_distances.integer_weights import in_int32
 from nearfar.registry import Request
 from nearfar.solve.steps import plan
 from nearfar.solve.steps.plan import in_int32_if_faster

@@ -9,8 +9,8 @@ import numpy as np
 
 from nearfar.choose.ranking import Explanation
 from nearfar.choose.ranking import explain as ranked
-from nearfar.graph.integer_weights import MANY_EDGES
 from nearfar.graph.like import GraphLike
+from nearfar.graph.same_distances.integer_weights import MANY_EDGES
 from nearfar.options import Device
 from nearfar.registry import Problem
 from nearfar.solve.steps.plan import in_int32_if_faster

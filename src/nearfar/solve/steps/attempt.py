@@ -20,10 +20,10 @@ from nearfar.choose.ranking import best
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import refuse_reached_cycle
 from nearfar.errors import NegativeCycleError, does_not_fit, quoted
-from nearfar.graph import backbone, renumbered
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.graph.integer_weights import AGREES_UP_TO
+from nearfar.graph.same_distances import backbone, renumbered
+from nearfar.graph.same_distances.integer_weights import AGREES_UP_TO
 from nearfar.graph.saturation import FARTHEST, may_saturate, narrowed, widened
 from nearfar.registry import Answer, Declined, Request, Workspace
 from nearfar.solve.arrays import clear_unreached, entries, mask_beyond, reach

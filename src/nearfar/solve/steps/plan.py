@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from nearfar.choose import measured, ranking
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.errors import NegativeWeightError, VariantUnavailable
-from nearfar.graph import backbone, renumbered
 from nearfar.graph.graph import Graph, negative_weight
-from nearfar.graph.integer_weights import INT32, MANY_EDGES, in_int32, keep_dtype
-from nearfar.graph.renumbered import Renumbered
+from nearfar.graph.same_distances import backbone, renumbered
+from nearfar.graph.same_distances.integer_weights import INT32, MANY_EDGES, in_int32, keep_dtype
+from nearfar.graph.same_distances.renumbered import Renumbered
 from nearfar.graph.saturation import widest
 from nearfar.options import build_options
 from nearfar.prepared import is_prepared

@@ -210,7 +210,7 @@ class Run:
         )
         sources = np.asarray(rows, np.int64)
         try:
-            answer = plan.variant.run(self.graph, sources, plan.settings, work)
+            answer = plan.variant.run(plan.to_search, sources, plan.settings, work)
         except Declined:
             return None  # solving the rows declines again, and then chooses another variant
         if answer.partials is not None:

@@ -1,0 +1,127 @@
+"""Measure what searches gain without the edges that are longer than another path.
+
+``python benchmarks/backbone.py -o benchmarks/results/backbone.json``. Graphs of ``zoo_graphs.py``,
+each with all edges and without the longer ones, in turns: whole calls by the wall clock with each
+number of threads, from one source and from many, and with ``--cuda`` the device time of one source.
+Medians of the last third of the rounds, when methods and widths have been compared; answers are
+compared. ``seconds`` is what finding and leaving out the edges takes with the most threads, and
+``after`` the number of searches by ``auto`` before that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+import nearfar
+from nearfar.graph.graph import Graph
+from nearfar.graph.same_distances import backbone
+from nearfar.graph.same_distances.integer_weights import in_int32
+from nearfar.lab.bench.suite import draw_sources
+from nearfar.solve.steps.plan import _search_once
+from nearfar.system.devices import compiler
+from result_file import Rows, add_output
+from zoo_graphs import ZOO, made
+
+GRAPHS = [
+    *("power-2.1", "attached-5", "kronecker-floats", "bipartite-hubs", "random-log", "planar-8"),
+    *("random-wide", "communities-small", "dense-half", "star-ring", "delaunay", "solid-6"),
+]
+MANY = 4  # sources per thread
+SEARCHES = 40  # by `auto`
+
+
+def in_turns(graphs: dict[str, Graph], sources: Any, rounds: int, **how: Any) -> dict[str, float]:
+    """Return median milliseconds of settled searches of each graph."""
+    taken: dict[str, list[float]] = {name: [] for name in graphs}
+    for _ in range(rounds):
+        found = []
+        for name, graph in graphs.items():
+            began = time.perf_counter()
+            if np.ndim(sources) == 0:
+                paths = nearfar.sssp(graph, int(sources), **how)
+                found.append(paths.distances)
+            else:
+                found.append(nearfar.distances(graph, sources, **how))
+            seconds = time.perf_counter() - began
+            if how["device"] == "cuda":
+                seconds = paths.stats["device_seconds"]
+                compiler.finish_background()
+            taken[name].append(1e3 * seconds)
+        if not np.array_equal(*found):
+            raise SystemExit("the answers differ")
+    return {name: statistics.median(ms[2 * rounds // 3 :]) for name, ms in taken.items()}
+
+
+def fresh(graph: Graph) -> Graph:
+    """Return a copy of a graph without anything that searches have learned."""
+    return Graph(graph.indptr, graph.indices, graph.effective_weights, directed=graph.directed)
+
+
+def as_solved(graph: Graph) -> Graph:
+    """Return the graph with the weights that searches read."""
+    return graph if graph.weight_dtype == np.int32 else in_int32(graph) or graph
+
+
+def keep_edges(graph: Graph) -> Graph:
+    """Let searches of a graph use all of its edges."""
+    backbone._BACKBONE.put(as_solved(graph), None)
+    return graph
+
+
+def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
+    """Return the figures of a graph."""
+    (source,) = draw_sources(graph, 1)
+    most = max(args.threads)
+    learning, after = fresh(graph), None
+    for turn in range(SEARCHES):
+        reason = nearfar.sssp(learning, source, device="cpu", threads=most).reason
+        if after is None and "longer than a path" in reason:
+            after = turn
+    began = time.perf_counter()
+    shorter = backbone._without_longer(fresh(as_solved(graph)), most, _search_once)
+    seconds = time.perf_counter() - began
+    size = {"n_vertices": graph.n_vertices, "n_edges": graph.n_edges}
+    found = {**size, "directed": graph.directed, "dtype": str(graph.weight_dtype)}
+    found |= {"seconds": seconds, "after": after, "left": 1.0, "same_answer": True}
+    if shorter is None:
+        return found
+    found["left"] = shorter.n_edges / graph.n_edges
+    if shorter.weight_dtype != graph.weight_dtype:
+        shorter = shorter.astype(graph.weight_dtype)
+    both = {"all": keep_edges(fresh(graph)), "shorter": keep_edges(shorter)}
+    how = [(f"{n} threads", {"device": "cpu", "threads": n}) for n in args.threads]
+    if args.cuda:
+        how.append(("GPU", {"device": "cuda"}))
+    found["ms"] = {name: in_turns(both, source, args.rounds, **given) for name, given in how}
+    many = (source + np.arange(MANY * most) * 7919) % graph.n_vertices
+    found["ms"]["many sources"] = in_turns(both, many, 6, device="cpu", threads=most)
+    found["relative"] = {name: ms["shorter"] / ms["all"] for name, ms in found["ms"].items()}
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    add_output(parser)
+    parser.add_argument("--only", nargs="+", choices=list(ZOO), default=GRAPHS, metavar="GRAPH")
+    parser.add_argument("--most", type=int, help="maximum number of vertices (default: no maximum)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--rounds", type=int, default=45)
+    parser.add_argument("--cuda", action="store_true", help="also on a GPU")
+    args = parser.parse_args()
+    rows = Rows(args.output, list(ZOO))
+    for name, graph in made(args.only, args.most):
+        row = {"graph": name, "half": ZOO[name].half, **measure(graph, args)}
+        gains = {k: round(v, 2) for k, v in row.get("relative", {}).items()}
+        print(name, f"{row['left']:.2f} left, {row['seconds']:.3f} s,", gains, flush=True)
+        rows.add(row, schema="nearfar-backbone/1")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
