@@ -33,10 +33,14 @@ class _Times(Compared[str]):
     started: set[str] = field(default_factory=set)
 
 
+def whole(request: Request) -> bool:
+    """Return whether a request is a search of the whole graph from one source."""
+    return request.problem == "sssp" and request.limit is None and request.targets is None
+
+
 def comparable(request: Request) -> bool:
-    """Return whether a request is a search of the whole graph that may be followed by others."""
-    whole = request.limit is None and request.targets is None
-    return request.problem == "sssp" and whole and not request.once and request.stats == "basic"
+    """Return whether such a request may be followed by others that are like it."""
+    return whole(request) and not request.once and request.stats == "basic"
 
 
 def record(graph: Graph, request: Request, variant: Variant, stats: dict[str, Any]) -> bool:

@@ -14,8 +14,9 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
@@ -36,23 +37,28 @@ Tree = tuple[NDArray[Any], NDArray[Any] | None]
 #: A search from a vertex with some threads, with predecessors if the last argument is true.
 Search = Callable[[Graph, int, int, bool], Tree]
 
-_SECONDS = 1e-8  # of finding the edges and copying the others, per edge and vertex
+_SECONDS = 2e-8  # of finding the edges and copying the others, per edge and vertex
 _WORKERS = 4  # that speed this up
 _BOTH_WAYS = 3  # times as long if edges have to be reversed first
 _SEVERAL = 16  # sources per worker that take longer than finding the edges
 _FEWER = 0.9  # relative number of edges up to which a shorter graph is kept
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _SAFE = 4  # margin for errors of sums, of which half is needed
+_SETTLED = 24  # searches on a GPU after which forms and widths have been compared
 
 
 @dataclass(slots=True)
-class _Spent:
-    """Seconds that the searches of a graph have taken."""
+class _Times:
+    """Seconds of the searches of a graph."""
 
-    seconds: float = 0.0
+    spent: float = 0.0
+    #: Number and least seconds of searches on a GPU, without longer edges and with them.
+    on_gpu: dict[bool, tuple[int, float]] = field(
+        default_factory=lambda: {True: (0, math.inf), False: (0, math.inf)}
+    )
 
 
-_SPENT: Slot[_Spent] = Slot("seconds of searches")
+_TIMES: Slot[_Times] = Slot("times of searches by edges")
 _BACKBONE: Slot[Graph | None] = Slot("graph without longer edges")
 _LOCK = Lock()  # a search that comes meanwhile does not wait
 
@@ -73,9 +79,9 @@ def for_next(graph: Graph, sources: int, threads: int, search: Search) -> Graph:
     if decided(graph):
         return _BACKBONE.get(graph) or graph
     ways = _BOTH_WAYS if graph.directed else 1
-    spent = _SPENT.get(graph)
+    times = _TIMES.get(graph)
     enough = _SECONDS * ways * (graph.n_edges + graph.n_vertices) / min(threads, _WORKERS)
-    if sources < _SEVERAL * ways * threads and (spent is None or spent.seconds < enough):
+    if sources < _SEVERAL * ways * threads and (times is None or times.spent < enough):
         return graph
     if not _LOCK.acquire(blocking=False):
         return graph
@@ -86,8 +92,27 @@ def for_next(graph: Graph, sources: int, threads: int, search: Search) -> Graph:
 
 
 def record(graph: Graph, seconds: float) -> None:
-    """Record the time of some searches."""
-    _SPENT.of(graph, _Spent).seconds += seconds
+    """Record the time of some searches before it is decided in which graph to search."""
+    _TIMES.of(graph, _Times).spent += seconds
+
+
+def faster_on_gpu(graph: Graph) -> bool:
+    """Return whether the next search on a GPU should leave out the longer edges.
+
+    Fewer edges are not always faster there. Both graphs are searched in turns until settled.
+    """
+    on_gpu = _TIMES.of(graph, _Times).on_gpu
+    (fewer, least), (all_edges, least_of_all) = on_gpu[True], on_gpu[False]
+    if min(fewer, all_edges) < _SETTLED:
+        return fewer <= all_edges
+    return least < least_of_all
+
+
+def record_on_gpu(graph: Graph, fewer: bool, seconds: float) -> None:
+    """Record the time of a search of the whole graph on a GPU."""
+    on_gpu = _TIMES.of(graph, _Times).on_gpu
+    searches, least = on_gpu[fewer]
+    on_gpu[fewer] = searches + 1, min(seconds, least)
 
 
 def _without_longer(graph: Graph, threads: int, search: Search) -> Graph | None:

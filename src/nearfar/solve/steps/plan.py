@@ -59,6 +59,7 @@ class Plan(NamedTuple):
     near: Renumbered | None = None  # the graph to search with other numbers
     compares: bool = False  # whether times of searches decide about the numbers
     spends: bool = False  # whether they decide when to look for longer edges
+    in_turns: bool = False  # whether they decide about these edges on a GPU
     keep: bool = False  # whether rows stay on the device
     reduction: RowReduction | None = None  # quantity kept of each row
 
@@ -92,14 +93,14 @@ class Plan(NamedTuple):
     def wider(self) -> Plan:
         """Return a plan that computes in 64 bits."""
         graph = widest(self.graph)
-        return self._replace(graph=graph, to_search=graph, near=None, spends=False)
+        return self._replace(graph=graph, to_search=graph, near=None, spends=False, in_turns=False)
 
     def as_given(self) -> Plan:
         """Return a plan that computes with the weights as given, from now on."""
         assert self.given is not None
         graph = self.given
         keep_dtype(graph)
-        plan = self._replace(graph=graph, to_search=graph, given=None, spends=False)
+        plan = self._replace(graph=graph, to_search=graph, given=None, spends=False, in_turns=False)
         return plan.using(*_choice(graph, self.request, self.method, self.allow_unsafe))
 
     def searched(self, why: str, **request: Any) -> Plan:
@@ -147,7 +148,7 @@ def first_plan(
 ) -> Plan:
     """Return the initial plan of a request; ``narrow``: it may be solved in int32."""
     dtype, given, near, compares = graph.weight_dtype, None, None, False
-    spends = False
+    spends = in_turns = False
     plain = method == "auto" and not options
     bare = plain and isinstance(graph, MatrixGraph) and takes(graph, request)
     if plain and narrow and not bare and graph.n_edges >= MANY_EDGES:
@@ -164,6 +165,11 @@ def first_plan(
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
     else:
         variant, reason = _choice(to_search, request, method, allow_unsafe)
+        if to_search is not graph and variant.device == "cuda":
+            in_turns = measured.whole(request)
+            if not in_turns or not backbone.faster_on_gpu(graph):
+                to_search = graph
+                variant, reason = _choice(graph, request, method, allow_unsafe)
         compares = _compares_numbers(to_search, request, method, variant)
         if compares and plain and narrow:
             near = renumbered.for_next(to_search, kind_of(request), request.threads)
@@ -196,6 +202,7 @@ def first_plan(
         near,
         compares,
         spends,
+        in_turns,
     )
 
 
