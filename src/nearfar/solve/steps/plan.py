@@ -156,9 +156,9 @@ def first_plan(
         graph = in_int32_if_faster(graph, request)
         given = None if graph is before else before
     to_search = graph
+    several = 0 if request.problem == "sssp" else request.n_sources
     many = plain and narrow and not bare and graph.n_edges >= backbone.MANY_EDGES
-    if many and not request.once and not is_prepared(graph):
-        several = 0 if request.problem == "sssp" else request.n_sources
+    if many and (several or not request.once) and not is_prepared(graph):
         to_search = backbone.for_next(graph, several, request.threads, _search_once)
         spends = not backbone.decided(graph)
     if bare:
