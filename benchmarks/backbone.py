@@ -23,7 +23,7 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.same_distances import backbone
 from nearfar.graph.same_distances.integer_weights import in_int32
 from nearfar.lab.bench.suite import draw_sources
-from nearfar.solve.steps.plan import _search_once
+from nearfar.solve.steps.plan import search_once
 from nearfar.system.devices import compiler
 from result_file import Rows, add_output
 from zoo_graphs import ZOO, made
@@ -85,7 +85,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
         if after is None and "longer than a path" in reason:
             after = turn
     began = time.perf_counter()
-    shorter = backbone._without_longer(fresh(as_solved(graph)), most, _search_once)
+    shorter = backbone._found(fresh(as_solved(graph)), most, search_once)
     seconds = time.perf_counter() - began
     size = {"n_vertices": graph.n_vertices, "n_edges": graph.n_edges}
     found = {**size, "directed": graph.directed, "dtype": str(graph.weight_dtype)}

@@ -37,7 +37,7 @@ def hubs(dtype: str, directed: bool, n: int = 1500) -> Graph:
 
 
 def shorter(graph: Graph, threads: int = 2) -> Graph | None:
-    return backbone._without_longer(graph, threads, plan._search_once)
+    return backbone._found(graph, threads, plan.search_once)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -90,6 +90,7 @@ def test_most_longer_edges_are_found(dtype: str, directed: bool) -> None:
     found = shorter(graph)
     assert found is not None
     assert found.directed == directed
+    assert graph.has_transpose == (not directed)
     exact = nearfar.distances(graph, method="dijkstra", device="cpu")
     longer = graph.effective_weights > exact[graph.tails(), graph.indices]
     assert graph.n_edges * 0.1 < longer.sum()
@@ -144,7 +145,7 @@ def test_memory_and_time_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = hubs("int32", False)
 
     def ask(sources: int = 1) -> Graph:
-        return backbone.for_next(graph, sources, 1, plan._search_once)
+        return backbone.for_next(graph, sources, 1, plan.search_once)
 
     assert ask() is graph
     backbone.record(graph, 1e-6)

@@ -255,8 +255,16 @@ def distances(
     sharing = None
     if devices is not None and several.chosen(devices) != several.chosen(None):
         sharing = several.chosen(devices)
-    in_rows = reduce is None and memory is None and not request.sparse
-    plan = first_plan(graph, request, method, dict(options), devices=sharing, narrow=in_rows)
+    free = memory is None and not request.sparse
+    plan = first_plan(
+        graph,
+        request,
+        method,
+        dict(options),
+        devices=sharing,
+        narrow=free and reduce is None,
+        shorter=free,
+    )
     if sharing is not None and plan.variant.device != "cuda":
         raise OptionError(f"{keyword('devices')} requires a CUDA method, not {plan.variant.id}")
     if memory is not None:

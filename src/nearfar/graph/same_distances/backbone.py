@@ -76,19 +76,23 @@ def decided(graph: Graph) -> bool:
 
 def for_next(graph: Graph, sources: int, threads: int, search: Search) -> Graph:
     """Return the graph in which to search next, without longer edges once that is worth it."""
-    if decided(graph):
-        return _BACKBONE.get(graph) or graph
-    ways = _BOTH_WAYS if graph.directed else 1
-    times = _TIMES.get(graph)
-    enough = _SECONDS * ways * (graph.n_edges + graph.n_vertices) / min(threads, _WORKERS)
-    if sources < _SEVERAL * ways * threads and (times is None or times.spent < enough):
-        return graph
-    if not _LOCK.acquire(blocking=False):
-        return graph
-    try:
-        return _BACKBONE.of(graph, lambda: _without_longer(graph, threads, search)) or graph
-    finally:
-        _LOCK.release()
+    if not decided(graph):
+        ways = _BOTH_WAYS if graph.directed else 1
+        times = _TIMES.get(graph)
+        enough = _SECONDS * ways * (graph.n_edges + graph.n_vertices) / min(threads, _WORKERS)
+        if sources < _SEVERAL * ways * threads and (times is None or times.spent < enough):
+            return graph
+        if _LOCK.locked():
+            return graph
+    return without_longer(graph, threads, search)
+
+
+def without_longer(graph: Graph, threads: int, search: Search) -> Graph:
+    """Return the graph without most of the longer edges, or the graph itself if they are few."""
+    if not decided(graph):
+        with _LOCK:
+            _BACKBONE.of(graph, lambda: _found(graph, threads, search))
+    return _BACKBONE.get(graph) or graph
 
 
 def record(graph: Graph, seconds: float) -> None:
@@ -115,17 +119,16 @@ def record_on_gpu(graph: Graph, fewer: bool, seconds: float) -> None:
     on_gpu[fewer] = searches + 1, min(seconds, least)
 
 
-def _without_longer(graph: Graph, threads: int, search: Search) -> Graph | None:
+def _found(graph: Graph, threads: int, search: Search) -> Graph | None:
     """Return the graph without most of the longer edges, or None if they are few."""
-    n, m = graph.n_vertices, graph.n_edges
+    n, m, size = graph.n_vertices, graph.n_edges, 4 + graph.weight_dtype.itemsize
     assert graph.weights is not None
-    if _SHARE * (m * (6 + graph.weight_dtype.itemsize) + 32 * n) > free_memory():
+    if _SHARE * (m * (2 + size + 2 * size * graph.directed) + 32 * n) > free_memory():
         return None
-    trees = graph.weight_dtype == np.float32
-    found = search(graph, graph.widest_vertex, threads, trees)
-    other = found
+    pivot, trees = graph.widest_vertex, graph.weight_dtype == np.float32
+    found = other = search(graph, pivot, threads, trees)
     if graph.directed:
-        other = search(graph.transpose(), graph.widest_vertex, threads, trees)
+        other = search(_backwards(graph), pivot, threads, trees)
     away, back = found[0], other[0]
     far = float(back.max(initial=0, where=back != unreached_value(back.dtype)))
     error = 0.0
@@ -143,6 +146,14 @@ def _without_longer(graph: Graph, threads: int, search: Search) -> Graph | None:
     _cpu.keep_edges(*parts, kept, indptr, indices, weights, threads)
     arrays = HostArrays(frozen(indptr), frozen(indices), *checked_weights(frozen(weights), left))
     return Graph.from_checked(arrays, directed=graph.directed)
+
+
+def _backwards(graph: Graph) -> Graph:
+    """Return the graph with every edge reversed, which is not kept unless it was."""
+    if graph.has_transpose:
+        return graph.transpose()
+    arrays = HostArrays(graph.indptr, graph.indices, graph.weights, graph._scan)
+    return Graph.from_checked(arrays.transposed(graph.view))
 
 
 def _longest(before: NDArray[Any]) -> int:

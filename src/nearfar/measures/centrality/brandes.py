@@ -24,6 +24,7 @@ from nearfar.errors import (
 )
 from nearfar.generators.random import Stream
 from nearfar.graph.graph import Graph
+from nearfar.graph.same_distances.backbone import MANY_EDGES, without_longer
 from nearfar.graph.saturation import widest
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
@@ -41,9 +42,11 @@ from nearfar.measures.simple import (
 )
 from nearfar.options import Device, Devices, check_limit
 from nearfar.prepared.prepared import Prepared
+from nearfar.solve.steps.plan import search_once
 from nearfar.solve.steps.request import check_stats
 from nearfar.system.threads import check_threads
 
+_MANY_SOURCES = 64  # that take longer than finding edges that no shortest path contains
 _BACKWARD: Slot[NDArray[np.int64]] = Slot("backward edges")
 
 
@@ -255,6 +258,11 @@ def raw_betweenness(
         if fixed is not None and (bound := check_limit(limit, floats)) is not None:
             limit = fixed.steps_within(float(bound), floats)
     reduced = simple(graph)
+    searched = reduced.graph
+    # Independent of earlier calls and of the threads, since sums in another order have other bits.
+    plain = not (edges or relative or isinstance(graph, Prepared))
+    if plain and len(sources) >= _MANY_SOURCES and searched.n_edges >= MANY_EDGES:
+        searched = without_longer(searched, workers, search_once)
     if devices is not None:
         if device not in ("auto", "cuda", "gpu"):
             raise OptionError(
@@ -264,7 +272,7 @@ def raw_betweenness(
 
     def on_cores() -> NDArray[np.float64]:
         return _on_cores(
-            graph, sources, targets, limit, edges, endpoints, relative, workers, progress
+            graph, searched, sources, targets, limit, edges, endpoints, relative, workers, progress
         )
 
     def on_device() -> NDArray[np.float64]:
@@ -284,7 +292,7 @@ def raw_betweenness(
             )
         except ZeroCycleFrom as looped:  # the CPU finds and names the cycle
             only = np.array([looped.source], dtype=np.int64)
-            _on_cores(graph, only, None, limit, False, False, 0.0, workers)
+            _on_cores(graph, reduced.graph, only, None, limit, False, False, 0.0, workers)
             name = quoted(graph.name_of(looped.source))
             raise wrong_device(
                 f"the GPU found a cycle of weight zero from {name}, but the CPU did not"
@@ -302,6 +310,7 @@ def raw_betweenness(
 
 def _on_cores(
     graph: Graph,
+    solved: Graph,
     sources: NDArray[np.int64],
     targets: NDArray[np.int64] | None,
     limit: Any,
@@ -311,8 +320,7 @@ def _on_cores(
     workers: int,
     progress: Callable[[float, float], None] | None = None,
 ) -> NDArray[np.float64]:
-    """Return sums computed on the CPU, per vertex or per edge of the simple graph."""
-    solved = simple(graph).graph
+    """Return sums computed on the CPU, per vertex or per edge of the simple graph `solved`."""
     rows = None if limit is not None else many_rows(graph, len(sources), workers)
     while True:
         within = check_limit(limit, solved.weight_dtype)

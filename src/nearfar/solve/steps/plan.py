@@ -145,8 +145,13 @@ def first_plan(
     allow_unsafe: bool = False,
     devices: Sequence[int] | None = None,
     narrow: bool = True,
+    shorter: bool = True,
 ) -> Plan:
-    """Return the initial plan of a request; ``narrow``: it may be solved in int32."""
+    """Return the initial plan of a request.
+
+    ``narrow``: it may be solved in int32 and with other numbers. ``shorter``: longer edges may be
+    left out.
+    """
     dtype, given, near, compares = graph.weight_dtype, None, None, False
     spends = in_turns = False
     plain = method == "auto" and not options
@@ -157,9 +162,9 @@ def first_plan(
         given = None if graph is before else before
     to_search = graph
     several = 0 if request.problem == "sssp" else request.n_sources
-    many = plain and narrow and not bare and graph.n_edges >= backbone.MANY_EDGES
+    many = plain and shorter and not bare and graph.n_edges >= backbone.MANY_EDGES
     if many and (several or not request.once) and not is_prepared(graph):
-        to_search = backbone.for_next(graph, several, request.threads, _search_once)
+        to_search = backbone.for_next(graph, several, request.threads, search_once)
         spends = not backbone.decided(graph)
     if bare:
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
@@ -206,7 +211,7 @@ def first_plan(
     )
 
 
-def _search_once(graph: Graph, source: int, threads: int, tree: bool) -> backbone.Tree:
+def search_once(graph: Graph, source: int, threads: int, tree: bool) -> backbone.Tree:
     """Search a graph on cores from one source, which does not count among those of a caller."""
     request = Request(sources=(source,), device="cpu", threads=threads)
     variant, _ = ranking.best(graph, request)
