@@ -44,7 +44,7 @@ _SEVERAL = 16  # sources per worker that take longer than finding the edges
 _FEWER = 0.9  # relative number of edges up to which a shorter graph is kept
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _SAFE = 4  # margin for errors of sums, of which half is needed
-_SETTLED = 24  # searches on a GPU after which forms and widths have been compared
+_SETTLED = 40  # searches on a GPU after which forms and widths have been compared
 
 
 @dataclass(slots=True)
