@@ -20,9 +20,13 @@ from nearfar.errors import (
     VertexError,
     ZeroCycleError,
 )
+from nearfar.graph.same_distances import backbone
 from nearfar.measures import betweenness, path_counts
+from nearfar.measures.centrality import brandes
 from nearfar.measures.centrality.brandes import sampled_sources
 from nearfar.measures.paths.order_free import in_steps
+from nearfar.measures.simple import simple
+from nearfar.solve.steps.plan import search_once
 from nearfar.system.devices import runtime
 from tests.measures import counting
 from tests.strategies import graphs
@@ -87,6 +91,27 @@ def test_zoo_against_networkx(name: str, dtype: str) -> None:
 @given(graphs(max_vertices=9, max_edges=24))
 def test_any_graph_by_definition(graph: Graph) -> None:
     assert_by_definition(graph)
+
+
+@given(graphs(max_vertices=9, max_edges=24))
+def test_any_graph_without_longer_edges_by_definition(graph: Graph) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(brandes, "MANY_EDGES", 1)
+        patch.setattr(brandes, "_MANY_SOURCES", 1)
+        patch.setattr(backbone, "_FEWER", 1.0)
+        assert_by_definition(graph)
+
+
+def test_longer_edges_have_no_share() -> None:
+    graph = as_dtype(nearfar.generate("preferential_attachment", vertices=900, attach=6), "int32")
+    weights = 1 + graph.tails(np.int64) * graph.indices % 997  # the same in both directions
+    graph = graph.with_weights(weights.astype(np.int32))
+    left = backbone.without_longer(simple(graph).graph, 1, search_once)
+    assert left.n_edges < 0.8 * graph.n_edges
+    found = betweenness(graph, threads=1)
+    assert (betweenness(graph, threads=3) == found).all()
+    want = nx.betweenness_centrality(as_networkx(graph), weight="weight")
+    assert found == pytest.approx(list(want.values()), rel=1e-12, abs=0)
 
 
 @settings(max_examples=60)

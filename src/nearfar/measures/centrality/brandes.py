@@ -258,11 +258,6 @@ def raw_betweenness(
         if fixed is not None and (bound := check_limit(limit, floats)) is not None:
             limit = fixed.steps_within(float(bound), floats)
     reduced = simple(graph)
-    searched = reduced.graph
-    # Independent of earlier calls and of the threads, since sums in another order have other bits.
-    plain = not (edges or relative or isinstance(graph, Prepared))
-    if plain and len(sources) >= _MANY_SOURCES and searched.n_edges >= MANY_EDGES:
-        searched = without_longer(searched, workers, search_once)
     if devices is not None:
         if device not in ("auto", "cuda", "gpu"):
             raise OptionError(
@@ -271,8 +266,13 @@ def raw_betweenness(
         device = "cuda"
 
     def on_cores() -> NDArray[np.float64]:
+        solved = reduced.graph
+        # Whatever the threads and earlier calls, since sums in another order have other bits.
+        plain = not (edges or relative or isinstance(graph, Prepared))
+        if plain and len(sources) >= _MANY_SOURCES and solved.n_edges >= MANY_EDGES:
+            solved = without_longer(solved, workers, search_once)
         return _on_cores(
-            graph, searched, sources, targets, limit, edges, endpoints, relative, workers, progress
+            graph, solved, sources, targets, limit, edges, endpoints, relative, workers, progress
         )
 
     def on_device() -> NDArray[np.float64]:
