@@ -71,7 +71,7 @@ def as_solved(graph: Graph) -> Graph:
 def keep_edges(graph: Graph) -> Graph:
     """Let searches of a graph use all of its edges."""
     for one in (graph, as_solved(graph)):
-        backbone._BACKBONE.put(one, None)
+        backbone.keep_all(one)
     return graph
 
 

@@ -1,10 +1,13 @@
 // Edges that are longer than another path between their ends, and graphs without them.
 //
 // No shortest path contains such an edge, so that distances are the same without it. What is left
-// if all of them are removed is the metric backbone [1]. An upper bound on the distance between the
-// ends finds most: the path over a pivot, a vertex whose distances from and to all others are
-// known. In graphs with hubs or widely spread weights a path over a hub is often shorter than the
-// edge.
+// if all of them are removed is the metric backbone [1]. Two upper bounds on the distance between
+// the ends find most:
+//
+// A pivot. The length of the path over a vertex whose distances from and to all others are known.
+// In graphs with hubs or widely spread weights a path over a hub is often shorter than the edge.
+//
+// Short searches. One from each vertex finds the detours of a few edges in clusters and meshes.
 //
 // Floats. Sums are rounded after each edge, from the source on, and a sum over the edge must not be
 // the lesser one. Let a path of h edges be shorter by more than about h * eps * (D + w), where D is
@@ -13,7 +16,13 @@
 //
 // [1] Tiago Simas, Rion Brattig Correia and Luis M. Rocha. "The distance backbone of complex
 //     networks." Journal of Complex Networks, 9(6), 2021.
+#include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <type_traits>
+#include <vector>
 
 #include "cpu/bindings/dtypes.hpp"
 #include "cpu/search/arithmetic.hpp"
@@ -23,7 +32,23 @@
 namespace nearfar::backbone {
 namespace {
 
-constexpr int64_t kRows = 1 << 11;  // vertices that a worker processes at a time
+constexpr int64_t kRows = 1 << 11;       // vertices that a worker processes at a time
+constexpr int64_t kSearches = 1 << 7;    // short searches that it does at a time
+constexpr std::size_t kSettled = 24;     // vertices that a short search settles
+constexpr std::size_t kLongRow = 256;    // edges from which a vertex keeps all
+constexpr std::size_t kLooked = 64;      // edges of another row that a short search looks at
+constexpr std::size_t kSlots = 1 << 11;  // of the table of its vertices
+constexpr std::size_t kLabels = kSlots / 2;
+
+using Reach = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Returns the bounds on the lengths of paths, which floats need and integers do not.
+template <class Weight>
+const double* checked_reach(const std::optional<Reach>& reach, std::size_t n) {
+  if (std::is_floating_point_v<Weight> != reach.has_value() || (reach && reach->size() != n))
+    throw nb::value_error("for floats, one bound per vertex");
+  return reach ? reach->data() : nullptr;
+}
 
 // Whether a weight exceeds an upper bound on the distance between the ends of its edge by more than
 // `error` times the sums in which both may occur.
@@ -37,6 +62,86 @@ NEARFAR_INLINE bool exceeds(Weight weight, SumOf<Weight> bound, double error, do
   }
 }
 
+// A search from one vertex that ends after a few others.
+template <class Weight>
+class ShortSearch {
+ public:
+  ShortSearch(const int32_t* indptr, const int32_t* indices, const Weight* weights)
+      : indptr_(indptr), indices_(indices), weights_(weights), slots_(kSlots) {}
+
+  // Clears kept[e] of edges from u that are longer than a path that the search finds. No path to u
+  // is longer than `far`.
+  void from(int32_t u, double far, uint8_t* kept) {
+    const int32_t begin = indptr_[u], end = indptr_[u + 1];
+    if (end == begin || static_cast<std::size_t>(end - begin) > kLongRow) return;
+    const Weight most = *std::max_element(weights_ + begin, weights_ + end);
+    lower(u, 0);
+    for (std::size_t settled = 0; settled < kSettled && !heap_.empty();) {
+      std::pop_heap(heap_.begin(), heap_.end());
+      const auto [distance, vertex] = heap_.back();
+      heap_.pop_back();
+      if (find(vertex).distance < distance) continue;
+      if (!(distance < most)) break;
+      ++settled;
+      const int32_t first = indptr_[vertex], length = indptr_[vertex + 1] - first;
+      const int32_t last =
+          first +
+          (settled == 1 ? length : std::min<int32_t>(length, static_cast<int32_t>(kLooked)));
+      for (int32_t e = first; e < last; ++e) {
+        const auto sum = candidate(distance, weights_[e]);
+        if (sum <= static_cast<SumOf<Weight>>(most)) lower(indices_[e], static_cast<Weight>(sum));
+      }
+    }
+    for (int32_t e = begin; e < end; ++e) {
+      const auto bound = static_cast<SumOf<Weight>>(find(indices_[e]).distance);
+      if (exceeds(weights_[e], bound, kError, far)) kept[e] = 0;
+    }
+    for (Label* const label : used_) label->vertex = -1;
+    used_.clear();
+    heap_.clear();
+  }
+
+ private:
+  // Several times the relative error of a sum over kSettled edges.
+  static constexpr double kError =
+      8 * (kSettled + 4) * static_cast<double>(std::numeric_limits<Weight>::epsilon());
+  struct Label {
+    int32_t vertex = -1;
+    Weight distance;
+  };
+  struct Entry {
+    Weight distance;
+    int32_t vertex;
+    bool operator<(const Entry& other) const { return distance > other.distance; }
+  };
+
+  // Returns the label of a vertex, or a free one for it.
+  Label& find(int32_t vertex) {
+    std::size_t slot = (static_cast<uint32_t>(vertex) * 2654435769u) >> 21;
+    while (slots_[slot].vertex != vertex && slots_[slot].vertex >= 0) slot = (slot + 1) % kSlots;
+    return slots_[slot];
+  }
+  void lower(int32_t vertex, Weight distance) {
+    Label& label = find(vertex);
+    if (label.vertex < 0) {
+      if (used_.size() == kLabels) return;  // the first row, of at most kLongRow edges, has room
+      label.vertex = vertex;
+      used_.push_back(&label);
+    } else if (!(distance < label.distance)) {
+      return;
+    }
+    label.distance = distance;
+    heap_.push_back({distance, vertex});
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+
+  const int32_t *indptr_, *indices_;
+  const Weight* weights_;
+  std::vector<Label> slots_;
+  std::vector<Label*> used_;
+  std::vector<Entry> heap_;
+};
+
 // Calls work(u) for every row, on several workers.
 template <class Work>
 void each_row(int64_t n, const int32_t* indptr, int threads, const Work& work) {
@@ -48,16 +153,17 @@ void each_row(int64_t n, const int32_t* indptr, int threads, const Work& work) {
   });
 }
 
-// Clears kept[e] of edges longer than the path over a pivot, and writes how many each row keeps.
-// `to`, `from`: distances from each vertex to the pivot and from it. `far`: the greatest finite one
-// of `to`. `error`: relative error of sums along such a path, and of as many more edges.
+// Clears kept[e] of edges longer than the path over a pivot. `to`, `from`: distances from each
+// vertex to the pivot and from it. For floats, `reach`: the greatest length of a path to each
+// vertex; `error`: relative error of sums along a path over the pivot, and of as many more edges.
 void drop_by_pivot(const Ints& indptr, const Ints& indices, const ConstArray& weights,
-                   const ConstArray& to, const ConstArray& from, double error, double far,
-                   const Array& kept, const Array& sizes, int threads) {
+                   const ConstArray& to, const ConstArray& from, const std::optional<Reach>& reach,
+                   double error, const Array& kept, int threads) {
   with_weight_type(weights.dtype(), [&](auto tag) {
     using Weight = decltype(tag);
-    const std::size_t n = indptr.size() - 1, m = indices.size();
-    if (weights.size() != m || to.size() != n || from.size() != n ||
+    const std::size_t n = indptr.size() - 1;
+    const double* const far = checked_reach<Weight>(reach, n);
+    if (weights.size() != indices.size() || to.size() != n || from.size() != n ||
         to.dtype() != weights.dtype() || from.dtype() != weights.dtype())
       throw nb::value_error("one weight per edge, and two distances of its type per vertex");
     const auto values = [](const ConstArray& array) {
@@ -65,22 +171,56 @@ void drop_by_pivot(const Ints& indptr, const Ints& indices, const ConstArray& we
     };
     const Weight *const into = values(to), *const out = values(from), *const w = values(weights);
     const int32_t *const first = indptr.data(), *const heads = indices.data();
-    auto* const keep = checked<uint8_t>(kept, m, "kept");
-    auto* const left = checked<int32_t>(sizes, n, "sizes");
+    auto* const keep = checked<uint8_t>(kept, indices.size(), "kept");
     const nb::gil_scoped_release release;
     each_row(static_cast<int64_t>(n), first, threads, [&](int64_t u) {
-      int32_t count = first[u + 1] - first[u];
-      if (into[u] != unreached<Weight>()) {
-        const double farthest = far + static_cast<double>(out[u]);  // no path to u is longer
-        for (int32_t e = first[u]; e < first[u + 1]; ++e) {
-          const auto bound = candidate(into[u], out[heads[e]]);
-          const bool longer = exceeds(w[e], bound, error, farthest);
-          keep[e] = !longer;
-          count -= longer;
-        }
+      if (into[u] == unreached<Weight>()) return;
+      for (int32_t e = first[u]; e < first[u + 1]; ++e) {
+        const auto bound = candidate(into[u], out[heads[e]]);
+        if (exceeds(w[e], bound, error, far == nullptr ? 0 : far[u])) keep[e] = 0;
       }
-      left[u] = count;
     });
+  });
+}
+
+// Clears kept[e] of edges longer than a path that a short search from their tail finds, for the
+// given tails or all. `reach`: the greatest length of a path to each vertex, for floats.
+void drop_by_searches(const Ints& indptr, const Ints& indices, const ConstArray& weights,
+                      const std::optional<Reach>& reach, const std::optional<Ints>& tails,
+                      const Array& kept, int threads) {
+  with_weight_type(weights.dtype(), [&](auto tag) {
+    using Weight = decltype(tag);
+    const std::size_t n = indptr.size() - 1, m = indices.size();
+    const double* const far = checked_reach<Weight>(reach, n);
+    if (weights.size() != m) throw nb::value_error("one weight per edge");
+    auto* const keep = checked<uint8_t>(kept, m, "kept");
+    const auto count = static_cast<int64_t>(tails ? tails->size() : n);
+    const nb::gil_scoped_release release;
+    spread_blocks(count, kSearches, threads, [&](const auto& each_block, Interrupt& interrupt) {
+      ShortSearch<Weight> search(indptr.data(), indices.data(),
+                                 static_cast<const Weight*>(weights.data()));
+      each_block([&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) {
+          const int32_t u = tails ? tails->data()[i] : static_cast<int32_t>(i);
+          search.from(u, far == nullptr ? 0 : far[u], keep);
+        }
+        interrupt.poll(static_cast<uint64_t>(last - first) * kSettled * 8);
+      });
+    });
+  });
+}
+
+// Writes how many edges each row keeps.
+void kept_per_row(const Ints& indptr, const ConstArray& kept, const Array& sizes, int threads) {
+  const std::size_t n = indptr.size() - 1;
+  if (kept.size() != static_cast<std::size_t>(indptr.data()[n]))
+    throw nb::value_error("one mark per edge");
+  const auto* const keep = static_cast<const uint8_t*>(kept.data());
+  auto* const left = checked<int32_t>(sizes, n, "sizes");
+  const int32_t* const first = indptr.data();
+  const nb::gil_scoped_release release;
+  each_row(static_cast<int64_t>(n), first, threads, [&](int64_t u) {
+    left[u] = std::accumulate(keep + first[u], keep + first[u + 1], int32_t{0});
   });
 }
 
@@ -114,8 +254,13 @@ void keep_edges(const Ints& indptr, const Ints& indices, const ConstArray& weigh
 
 NEARFAR_BIND(m) {
   m.def("drop_by_pivot", &drop_by_pivot, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
-        nb::arg("to"), nb::arg("from_"), nb::arg("error"), nb::arg("far"), nb::arg("kept"),
-        nb::arg("sizes"), nb::arg("threads"));
+        nb::arg("to"), nb::arg("from_"), nb::arg("reach").none(), nb::arg("error"), nb::arg("kept"),
+        nb::arg("threads"));
+  m.def("kept_per_row", &kept_per_row, nb::arg("indptr"), nb::arg("kept"), nb::arg("sizes"),
+        nb::arg("threads"));
+  m.def("drop_by_searches", &drop_by_searches, nb::arg("indptr"), nb::arg("indices"),
+        nb::arg("weights"), nb::arg("reach").none(), nb::arg("tails").none(), nb::arg("kept"),
+        nb::arg("threads"));
   m.def("keep_edges", &keep_edges, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
         nb::arg("kept"), nb::arg("out_indptr"), nb::arg("out_indices"), nb::arg("out_weights"),
         nb::arg("threads"));

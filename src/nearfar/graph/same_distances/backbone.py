@@ -1,10 +1,11 @@
 """Graphs without edges that are longer than another path between their ends.
 
 No shortest path contains such an edge, so every search finds the same distances without them. In
-graphs with hubs or widely spread weights they are a third to nine tenths of all edges. Most exceed
-the path over one hub, so that a search from it and to it finds them. That is done once the searches
-of a graph have taken as long, and the shorter graph is kept if it has clearly fewer edges. The
-graph that is left is close to the metric backbone [1]_.
+graphs with hubs or widely spread weights they are a third to nine tenths of all edges, and most
+exceed the path over one hub. A search from it and to it finds them, once the searches of a graph
+have taken as long. In clusters and meshes short searches from each vertex find more, if those from
+a few vertices do; they take as long as about a hundred searches. A shorter graph is kept if it has
+clearly fewer edges. It is close to the metric backbone [1]_.
 
 References
 ----------
@@ -15,10 +16,11 @@ References
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,67 +39,76 @@ Tree = tuple[NDArray[Any], NDArray[Any] | None]
 #: A search from a vertex with some threads, with predecessors if the last argument is true.
 Search = Callable[[Graph, int, int, bool], Tree]
 
-_SECONDS = 2e-8  # of finding the edges and copying the others, per edge and vertex
+_SECONDS = 2e-8  # of leaving out edges by a pivot, per edge and vertex
 _WORKERS = 4  # that speed this up
 _BOTH_WAYS = 3  # times as long if edges have to be reversed first
-_SEVERAL = 16  # sources per worker that take longer than finding the edges
-_FEWER = 0.9  # relative number of edges up to which a shorter graph is kept
+_SEVERAL = 16  # sources per worker that take longer than that
+_MANY_SOURCES = 1 << 10  # sources that take longer than a short search from each vertex
+_SAMPLE = 256  # vertices from which short searches are tried
+_FEWER = 0.9  # relative number of edges up to which a pivot is worth it
+_MUCH_FEWER = 0.8  # the same for short searches
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _SAFE = 4  # margin for errors of sums, of which half is needed
 _SETTLED = 40  # searches on a GPU after which forms and widths have been compared
 
 
 @dataclass(slots=True)
-class _Times:
-    """Seconds of the searches of a graph."""
+class _State:
+    """What is known about the longer edges of a graph.
 
+    The next step is taken after some seconds of one worker, or before as many sources.
+    """
+
+    step: Literal["pivot", "searches"] | None
+    cost: float = 0.0
+    sources: int = 0
     spent: float = 0.0
+    shorter: Graph | None = None
+    reach: NDArray[np.float64] | None = None  # greatest length of a path to each vertex, for floats
     #: Number and least seconds of searches on a GPU, without longer edges and with them.
     on_gpu: dict[bool, tuple[int, float]] = field(
         default_factory=lambda: {True: (0, math.inf), False: (0, math.inf)}
     )
 
 
-_TIMES: Slot[_Times] = Slot("times of searches by edges")
-_BACKBONE: Slot[Graph | None] = Slot("graph without longer edges")
+_STATES: Slot[_State] = Slot("longer edges")
 _LOCK = Lock()  # a search that comes meanwhile does not wait
 
 
-def decided(graph: Graph) -> bool:
-    """Return whether it is known which graph to search."""
-    if _BACKBONE.filled(graph):
-        return True
-    takes = not (graph.on_device or graph.n_negative or graph.has_equal_weights)
-    if takes and graph.index_dtype == np.int32:
-        return False
-    _BACKBONE.put(graph, None)
-    return True
+def keep_all(graph: Graph) -> None:
+    """Let searches of a graph use all of its edges from now on."""
+    _STATES.put(graph, _State(None))
+
+
+def waits(graph: Graph) -> bool:
+    """Return whether the times of searches decide when more edges are left out."""
+    return _state(graph).step is not None
 
 
 def for_next(graph: Graph, sources: int, threads: int, search: Search) -> Graph:
     """Return the graph in which to search next, without longer edges once that is worth it."""
-    if not decided(graph):
-        ways = _BOTH_WAYS if graph.directed else 1
-        times = _TIMES.get(graph)
-        enough = _SECONDS * ways * (graph.n_edges + graph.n_vertices) / min(threads, _WORKERS)
-        if sources < _SEVERAL * ways * threads and (times is None or times.spent < enough):
-            return graph
+    state = _state(graph)
+    while state.step is not None:
+        several = sources >= state.sources * (threads if state.step == "pivot" else 1)
+        if not several and state.spent < state.cost / min(threads, _WORKERS):
+            break
         if _LOCK.locked():
-            return graph
-    return without_longer(graph, threads, search)
+            break
+        _advance(graph, state, threads, search)
+    return state.shorter or graph
 
 
 def without_longer(graph: Graph, threads: int, search: Search) -> Graph:
-    """Return the graph without most of the longer edges, or the graph itself if they are few."""
-    if not decided(graph):
-        with _LOCK:
-            _BACKBONE.of(graph, lambda: _found(graph, threads, search))
-    return _BACKBONE.get(graph) or graph
+    """Return the graph without the longer edges that are found, or the graph itself."""
+    state = _state(graph)
+    while state.step is not None:
+        _advance(graph, state, threads, search)
+    return state.shorter or graph
 
 
 def record(graph: Graph, seconds: float) -> None:
-    """Record the time of some searches before it is decided in which graph to search."""
-    _TIMES.of(graph, _Times).spent += seconds
+    """Record the time of some searches."""
+    _state(graph).spent += seconds
 
 
 def faster_on_gpu(graph: Graph) -> bool:
@@ -105,7 +116,7 @@ def faster_on_gpu(graph: Graph) -> bool:
 
     Fewer edges are not always faster there. Both graphs are searched in turns until settled.
     """
-    on_gpu = _TIMES.of(graph, _Times).on_gpu
+    on_gpu = _state(graph).on_gpu
     (fewer, least), (all_edges, least_of_all) = on_gpu[True], on_gpu[False]
     if min(fewer, all_edges) < _SETTLED:
         return fewer <= all_edges
@@ -114,38 +125,102 @@ def faster_on_gpu(graph: Graph) -> bool:
 
 def record_on_gpu(graph: Graph, fewer: bool, seconds: float) -> None:
     """Record the time of a search of the whole graph on a GPU."""
-    on_gpu = _TIMES.of(graph, _Times).on_gpu
+    on_gpu = _state(graph).on_gpu
     searches, least = on_gpu[fewer]
     on_gpu[fewer] = searches + 1, min(seconds, least)
 
 
-def _found(graph: Graph, threads: int, search: Search) -> Graph | None:
-    """Return the graph without most of the longer edges, or None if they are few."""
-    n, m, size = graph.n_vertices, graph.n_edges, 4 + graph.weight_dtype.itemsize
-    assert graph.weights is not None
-    if _SHARE * (m * (2 + size + 2 * size * graph.directed) + 32 * n) > free_memory():
-        return None
+def _state(graph: Graph) -> _State:
+    state = _STATES.get(graph)
+    return _STATES.of(graph, lambda: _first(graph)) if state is None else state
+
+
+def _first(graph: Graph) -> _State:
+    """Return the state before any edge is left out."""
+    takes = not (graph.on_device or graph.n_negative or graph.has_equal_weights)
+    if not takes or graph.index_dtype != np.int32 or not graph.n_edges:
+        return _State(None)
+    ways = _BOTH_WAYS if graph.directed else 1
+    cost = _SECONDS * ways * (graph.n_edges + graph.n_vertices)
+    return _State("pivot", cost, _SEVERAL * ways)
+
+
+def _advance(graph: Graph, state: _State, threads: int, search: Search) -> None:
+    """Take the next step, unless another thread has taken it meanwhile or memory is short."""
+    step = state.step
+    with _LOCK:
+        if state.step != step:
+            return
+        n, m, size = graph.n_vertices, graph.n_edges, 4 + graph.weight_dtype.itemsize
+        if _SHARE * (m * (2 + size + 2 * size * graph.directed) + 40 * n) > free_memory():
+            state.step = None
+        elif step == "pivot":
+            kept, state.reach = _by_pivot(graph, threads, search)
+            state.shorter = _with(graph, kept, _FEWER, threads)
+            seconds, left = _tried(state.shorter or graph, state.reach)
+            state.step = "searches" if left <= _MUCH_FEWER else None
+            state.cost, state.sources, state.spent = seconds, _MANY_SOURCES, 0.0
+        else:
+            before = state.shorter or graph
+            kept = np.ones(before.n_edges, np.uint8)
+            _cpu.drop_by_searches(*_parts(before), state.reach, None, kept, threads)
+            found = _with(before, kept, _MUCH_FEWER, threads)
+            state.step, state.shorter = None, found or state.shorter
+            state.on_gpu = _State(None).on_gpu
+        state.reach = None if state.step is None else state.reach
+
+
+def _by_pivot(
+    graph: Graph, threads: int, search: Search
+) -> tuple[NDArray[np.uint8], NDArray[np.float64] | None]:
+    """Return whether the path over a hub is no shorter than each edge, and bounds on paths."""
     pivot, trees = graph.widest_vertex, graph.weight_dtype == np.float32
     found = other = search(graph, pivot, threads, trees)
     if graph.directed:
         other = search(_backwards(graph), pivot, threads, trees)
     away, back = found[0], other[0]
-    far = float(back.max(initial=0, where=back != unreached_value(back.dtype)))
-    error = 0.0
+    error, reach = 0.0, None
     if graph.weight_dtype.kind == "f":
-        edges = sum(n if tree is None else _longest(tree) for _, tree in (found, other))
+        edges = sum(len(back) if tree is None else _longest(tree) for _, tree in (found, other))
         error = _SAFE * (edges + 4) * float(np.finfo(graph.weight_dtype).eps)
-    kept, sizes = np.ones(m, np.uint8), np.empty(n, np.int32)
-    parts = graph.indptr, graph.indices, graph.weights
-    _cpu.drop_by_pivot(*parts, back, away, error, far, kept, sizes, threads)
-    indptr = np.zeros(n + 1, np.int32)
-    left = int(np.cumsum(sizes, out=indptr[1:])[-1])
-    if left > _FEWER * m:
+        far = float(back.max(initial=0, where=back != unreached_value(back.dtype)))
+        reach = far + away.astype(np.float64)
+    kept = np.ones(graph.n_edges, np.uint8)
+    _cpu.drop_by_pivot(*_parts(graph), back, away, reach, error, kept, threads)
+    return kept, reach
+
+
+def _tried(graph: Graph, reach: NDArray[np.float64] | None) -> tuple[float, float]:
+    """Return the seconds of short searches from all vertices, and the share of edges left by some.
+
+    One worker's seconds, from a sample of the vertices.
+    """
+    step = max(1, graph.n_vertices // _SAMPLE)
+    tails = np.arange(0, graph.n_vertices, step, dtype=np.int32)
+    kept = np.ones(graph.n_edges, np.uint8)
+    began = time.perf_counter()
+    _cpu.drop_by_searches(*_parts(graph), reach, tails, kept, 1)
+    seconds = time.perf_counter() - began
+    edges = int((graph.indptr[tails + 1] - graph.indptr[tails]).sum())
+    dropped = graph.n_edges - np.count_nonzero(kept)
+    return seconds * step, 1 - dropped / max(edges, 1)
+
+
+def _with(graph: Graph, kept: NDArray[np.uint8], most: float, threads: int) -> Graph | None:
+    """Return the graph with some edges, or None if they are more than a share of all."""
+    if np.count_nonzero(kept) > most * graph.n_edges:
         return None
+    indptr = np.zeros(graph.n_vertices + 1, np.int32)
+    _cpu.kept_per_row(graph.indptr, kept, indptr[1:], threads)
+    left = int(np.cumsum(indptr, out=indptr)[-1])
     indices, weights = np.empty(left, np.int32), np.empty(left, graph.weight_dtype)
-    _cpu.keep_edges(*parts, kept, indptr, indices, weights, threads)
+    _cpu.keep_edges(*_parts(graph), kept, indptr, indices, weights, threads)
     arrays = HostArrays(frozen(indptr), frozen(indices), *checked_weights(frozen(weights), left))
     return Graph.from_checked(arrays, directed=graph.directed)
+
+
+def _parts(graph: Graph) -> tuple[Any, Any, Any]:
+    return graph.indptr, graph.indices, graph.weights
 
 
 def _backwards(graph: Graph) -> Graph:

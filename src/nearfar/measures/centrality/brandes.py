@@ -46,7 +46,7 @@ from nearfar.solve.steps.plan import search_once
 from nearfar.solve.steps.request import check_stats
 from nearfar.system.threads import check_threads
 
-_MANY_SOURCES = 64  # that take longer than finding edges that no shortest path contains
+_MANY_SOURCES = 512  # that take longer than finding edges that no shortest path contains
 _BACKWARD: Slot[NDArray[np.int64]] = Slot("backward edges")
 
 

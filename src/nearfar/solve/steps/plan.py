@@ -165,7 +165,7 @@ def first_plan(
     many = plain and shorter and not bare and graph.n_edges >= backbone.MANY_EDGES
     if many and (several or not request.once) and not is_prepared(graph):
         to_search = backbone.for_next(graph, several, request.threads, search_once)
-        spends = not backbone.decided(graph)
+        spends = backbone.waits(graph)
     if bare:
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
     else:
