@@ -22,7 +22,12 @@ LEFT_OUT = "without edges that are longer than a path"
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out edges of graphs of any size after the first search, and however few they are."""
-    for name, value in (("MANY_EDGES", 1), ("_SECONDS", 1e-15), ("_FEWER", 1.0), ("_MUCH_FEWER", 1.0)):
+    for name, value in (
+        ("MANY_EDGES", 1),
+        ("_SECONDS", 1e-15),
+        ("_FEWER", 1.0),
+        ("_MUCH_FEWER", 1.0),
+    ):
         monkeypatch.setattr(backbone, name, value)
 
 
@@ -102,6 +107,40 @@ def test_most_longer_edges_are_found(dtype: str, directed: bool) -> None:
         zip(graph.tails()[needed].tolist(), graph.indices[needed].tolist(), strict=True)
     )
     assert np.array_equal(nearfar.distances(found, device="cpu"), exact)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_short_searches_find_detours(dtype: str) -> None:
+    made = generate("delaunay", vertices=1500, seed=4)
+    keys = made.tails(np.int64) * made.indices % 997  # the same in both directions
+    weights = (1 + keys + (0.37 if dtype[0] == "f" else 0)).astype(dtype)
+    graph = Graph(made.indptr, made.indices, weights, directed=False)
+    found = shorter(graph)
+    assert found is not None
+    exact = nearfar.distances(graph, method="dijkstra", device="cpu")
+    longer = int((graph.effective_weights > exact[graph.tails(), graph.indices]).sum())
+    assert graph.n_edges * 0.2 < longer
+    assert longer * 0.9 < graph.n_edges - found.n_edges <= longer
+    rows = nearfar.distances(found, method="worker_per_source", device="cpu")
+    assert np.array_equal(rows, exact)
+    # The sample finds few of them where only one edge in nine is longer.
+    flat = graph.with_weights((weights + weights.dtype.type(1500)).astype(dtype))
+    assert shorter(flat) is None
+
+
+@pytest.mark.parametrize("degree", [200, 300])
+def test_long_rows_and_more_vertices_than_a_short_search_remembers(
+    degree: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backbone, "_MUCH_FEWER", 1.0)
+    made = generate("uniform_random", vertices=2000, degree=degree, seed=7)
+    weights = 1 + np.arange(made.n_edges) * 7919 % 10_007
+    graph = Graph(made.indptr, made.indices, weights.astype(np.int32))
+    sources = np.arange(0, 2000, 97)
+    wanted = nearfar.distances(graph, sources, method="dijkstra", device="cpu")
+    found = shorter(graph)
+    assert found is not None
+    assert np.array_equal(nearfar.distances(found, sources, device="cpu"), wanted)
 
 
 @given(graphs(negative=False))
