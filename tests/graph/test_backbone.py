@@ -91,6 +91,25 @@ def test_rows_are_those_of_all_edges(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.usefixtures("eager")
+def test_pairs_are_those_of_all_edges(dtype: str, directed: bool) -> None:
+    graph = hubs(dtype, directed)
+    pairs = np.random.default_rng(1).integers(0, 1500, (40, 2))
+    for source, target in pairs[:12].tolist():
+        wanted = nearfar.sssp(graph, source, method="dijkstra", device="cpu")
+        if np.isfinite(wanted.distances[target]) and wanted.reachable[target]:
+            path, length = nearfar.shortest_path(graph, source, target, device="cpu")
+            assert path == wanted.path_to(target)
+            assert length == wanted.distances[target]
+    assert backbone._state(graph).shorter is not None
+    exact = nearfar.distances(graph, pairs[:, 0], method="dijkstra", device="cpu")
+    for _ in range(3):
+        found = nearfar.distances(graph, pairs=pairs, device="cpu")
+        assert np.array_equal(found, exact[np.arange(40), pairs[:, 1]])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("directed", [False, True])
 def test_most_longer_edges_are_found(dtype: str, directed: bool) -> None:
     graph = hubs(dtype, directed)
     found = shorter(graph)

@@ -12,6 +12,7 @@ from nearfar.answer.turn_paths import turn_paths
 from nearfar.errors import OptionError, VertexError, not_reached, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
+from nearfar.graph.same_distances import backbone
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device, check_limit
 from nearfar.prepared import is_prepared
@@ -21,7 +22,7 @@ from nearfar.solve.option_types import SearchOptions
 from nearfar.solve.places.entries import with_place
 from nearfar.solve.places.given import is_place
 from nearfar.solve.steps.attempt import solve
-from nearfar.solve.steps.plan import first_plan
+from nearfar.solve.steps.plan import first_plan, for_pairs
 from nearfar.solve.steps.request import (
     as_graph,
     check_stats,
@@ -290,9 +291,9 @@ def shortest_path(
     if walks and method == "auto" and device != "cuda" and not options:
         return _walked(graph, source, target, limit, stats)
     if isinstance(graph, Graph) and method == "auto" and device in ("auto", "cpu") and not options:
-        check_threads(threads)
+        workers = check_threads(threads)
         graph, weight = as_graph(graph, weight), "weight"
-        found = _from_both_ends(graph, source, target, limit, stats)
+        found = _from_both_ends(graph, source, target, limit, stats, workers)
         if found is not None:
             return found
     paths = sssp(
@@ -311,7 +312,12 @@ def shortest_path(
 
 
 def _from_both_ends(
-    graph: Graph, source: Any, target: Any, limit: Any, stats: dict[str, Any] | None
+    graph: Graph,
+    source: Any,
+    target: Any,
+    limit: Any,
+    stats: dict[str, Any] | None,
+    threads: int,
 ) -> tuple[list[Any], Any] | None:
     """Return a path by searches from both ends, or None if a search from the source is to run."""
     entered = time.perf_counter()
@@ -321,9 +327,13 @@ def _from_both_ends(
     start = _start(graph, source)
     end = graph.index_of(target, "target")
     bound = check_limit(limit, graph.weight_dtype)
-    found = path_between(graph, start, end, bound)
+    many = graph.n_edges >= backbone.MANY_EDGES
+    searched = for_pairs(graph, threads) if many else graph
+    found = path_between(searched, start, end, bound)
     if found is None:
         return None
+    if many:
+        backbone.record(graph, found.stats["seconds"])
     if stats is not None:
         stats.update(found.stats, call_seconds=time.perf_counter() - entered)
     if not found.vertices:

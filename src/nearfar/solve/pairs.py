@@ -22,6 +22,7 @@ from nearfar.errors import DistanceOverflowError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
+from nearfar.graph.same_distances import backbone
 from nearfar.graph.saturation import narrowed, widened
 from nearfar.options import Device, check_limit
 from nearfar.prepared.cpu.labels import many_pair_distances
@@ -32,6 +33,7 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Declined, Request
 from nearfar.solve.arrays import mask_beyond
 from nearfar.solve.one import WALKED
+from nearfar.solve.steps.plan import for_pairs
 from nearfar.solve.steps.request import make_request
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
@@ -169,10 +171,14 @@ def _from_both_ends(call: _Call, graph: Graph, asked: _Pairs) -> Any:
     """
     bound = check_limit(call.arguments.get("limit"), graph.weight_dtype)
     threads = check_threads(call.arguments.get("threads"))
-    found = distances_between(graph, asked.starts, asked.ends, bound, threads, call.progress)
+    many = graph.n_edges >= backbone.MANY_EDGES
+    searched = for_pairs(graph, threads) if many else graph
+    found = distances_between(searched, asked.starts, asked.ends, bound, threads, call.progress)
     if found is None:
         return None
     distances, left, counters = found
+    if many:
+        backbone.record(graph, counters["seconds"])
     if len(left):
         others = _Pairs.of(asked.starts[left], asked.ends[left])
         rest_call = call._replace(device="cpu", progress=None, stats={})

@@ -211,6 +211,11 @@ def first_plan(
     )
 
 
+def for_pairs(graph: Graph, threads: int) -> Graph:
+    """Return the graph in which to search from both ends of pairs."""
+    return graph if is_prepared(graph) else backbone.for_next(graph, 0, threads, search_once)
+
+
 def search_once(graph: Graph, source: int, threads: int, tree: bool) -> backbone.Tree:
     """Search a graph on cores from one source, which does not count among those of a caller."""
     request = Request(sources=(source,), device="cpu", threads=threads)
