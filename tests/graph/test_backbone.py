@@ -231,10 +231,12 @@ def test_searches_on_a_gpu_compare_both_graphs() -> None:
         assert backbone.faster_on_gpu(graph) == (gain < 1)
 
 
+@pytest.mark.parametrize("seconds", [0.0, 1e9])
 @pytest.mark.usefixtures("eager", "emulated_gpu")
-def test_on_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_device(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backbone, "_SETTLED", 2)
-    monkeypatch.setattr(backbone, "_MUCH_FEWER", 0.0)  # no short searches, which begin again
+    # No short searches, after which the comparison begins again; or later ones.
+    monkeypatch.setattr(backbone, "_tried", lambda *_: (seconds, 0.0 if seconds else 2.0))
     graph = hubs("int32", False, 150)
     wanted = nearfar.sssp(graph, 3, method="dijkstra", device="cpu")
     reasons = []

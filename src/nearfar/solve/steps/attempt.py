@@ -160,7 +160,7 @@ def _search(plan: Plan, source: int) -> Answer:
         answer.stats["workers"] = 1
     if plan.spends:
         backbone.record(plan.graph, answer.stats["seconds"])
-    elif plan.in_turns and "device_seconds" in answer.stats:  # another variant may have replaced it
+    if plan.in_turns and "device_seconds" in answer.stats:  # another variant may have replaced it
         fewer = plan.to_search is not plan.graph
         backbone.record_on_gpu(plan.graph, fewer, answer.stats["device_seconds"])
     compared = plan.method == "auto" and measured.record(graph, request, variant, answer.stats)
