@@ -217,8 +217,18 @@ def test_memory_and_time_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask() is graph
     assert ask(64) is not graph
     graph.forget()
-    monkeypatch.setattr(backbone, "free_memory", lambda: 1 << 10)
+    with monkeypatch.context() as short:
+        short.setattr(backbone, "free_memory", lambda: 1 << 10)
+        assert ask(64) is graph
+    assert not backbone.waits(graph)
+    graph.forget()
+
+    def without_memory(*_: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(backbone, "_by_pivot", without_memory)
     assert ask(64) is graph
+    assert not backbone.waits(graph)
 
 
 def test_searches_on_a_gpu_compare_both_graphs() -> None:

@@ -152,22 +152,26 @@ def _advance(graph: Graph, state: _State, threads: int, search: Search) -> None:
         if state.step != step:
             return
         n, m, size = graph.n_vertices, graph.n_edges, 4 + graph.weight_dtype.itemsize
-        if _SHARE * (m * (2 + size + 2 * size * graph.directed) + 40 * n) > free_memory():
+        fits = _SHARE * (m * (2 + size + 2 * size * graph.directed) + 40 * n) <= free_memory()
+        try:
+            if not fits:
+                state.step = None
+            elif step == "pivot":
+                kept, state.reach = _by_pivot(graph, threads, search)
+                state.shorter = _with(graph, kept, _FEWER, threads)
+                seconds, left = _tried(state.shorter or graph, state.reach)
+                state.cost, state.sources, state.spent = seconds, _MANY_SOURCES, 0.0
+                state.step = "searches" if left <= _MUCH_FEWER else None
+            else:
+                before = state.shorter or graph
+                kept = np.ones(before.n_edges, np.uint8)
+                _cpu.drop_by_searches(*_parts(before), state.reach, None, kept, threads)
+                state.shorter = _with(before, kept, _MUCH_FEWER, threads) or state.shorter
+                state.on_gpu, state.step = _State(None).on_gpu, None
+        except MemoryError:  # the search itself may still fit
             state.step = None
-        elif step == "pivot":
-            kept, state.reach = _by_pivot(graph, threads, search)
-            state.shorter = _with(graph, kept, _FEWER, threads)
-            seconds, left = _tried(state.shorter or graph, state.reach)
-            state.step = "searches" if left <= _MUCH_FEWER else None
-            state.cost, state.sources, state.spent = seconds, _MANY_SOURCES, 0.0
-        else:
-            before = state.shorter or graph
-            kept = np.ones(before.n_edges, np.uint8)
-            _cpu.drop_by_searches(*_parts(before), state.reach, None, kept, threads)
-            found = _with(before, kept, _MUCH_FEWER, threads)
-            state.step, state.shorter = None, found or state.shorter
-            state.on_gpu = _State(None).on_gpu
-        state.reach = None if state.step is None else state.reach
+        if state.step is None:
+            state.reach = None
 
 
 def _by_pivot(
