@@ -32,12 +32,13 @@
 namespace nearfar::backbone {
 namespace {
 
-constexpr int64_t kRows = 1 << 11;       // vertices that a worker processes at a time
-constexpr int64_t kSearches = 1 << 7;    // short searches that it does at a time
-constexpr std::size_t kSettled = 24;     // vertices that a short search settles
-constexpr std::size_t kLongRow = 256;    // edges from which a vertex keeps all
-constexpr std::size_t kLooked = 64;      // edges of another row that a short search looks at
-constexpr std::size_t kSlots = 1 << 11;  // of the table of its vertices
+constexpr int64_t kRows = 1 << 11;     // vertices that a worker processes at a time
+constexpr int64_t kSearches = 1 << 7;  // short searches that it does at a time
+constexpr std::size_t kSettled = 24;   // vertices that a short search settles
+constexpr std::size_t kLongRow = 256;  // edges from which a vertex keeps all
+constexpr std::size_t kLooked = 64;    // edges of another row that a short search looks at
+constexpr int kSlotBits = 11;          // of the table of its vertices
+constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 constexpr std::size_t kLabels = kSlots / 2;
 
 using Reach = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -75,6 +76,7 @@ class ShortSearch {
     const int32_t begin = indptr_[u], end = indptr_[u + 1];
     if (end == begin || static_cast<std::size_t>(end - begin) > kLongRow) return;
     const Weight most = *std::max_element(weights_ + begin, weights_ + end);
+    if (!(most > 0)) return;  // nothing is shorter
     lower(u, 0);
     for (std::size_t settled = 0; settled < kSettled && !heap_.empty();) {
       std::pop_heap(heap_.begin(), heap_.end());
@@ -117,7 +119,7 @@ class ShortSearch {
 
   // Returns the label of a vertex, or a free one for it.
   Label& find(int32_t vertex) {
-    std::size_t slot = (static_cast<uint32_t>(vertex) * 2654435769u) >> 21;
+    std::size_t slot = (static_cast<uint32_t>(vertex) * 2654435769u) >> (32 - kSlotBits);
     while (slots_[slot].vertex != vertex && slots_[slot].vertex >= 0) slot = (slot + 1) % kSlots;
     return slots_[slot];
   }
