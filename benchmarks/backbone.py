@@ -4,9 +4,9 @@
 each with all edges and without the longer ones, in turns: whole calls by the wall clock with each
 number of threads, from one source and from many, and with ``--cuda`` the device time of one source.
 Medians of the last third of the rounds, when methods and widths have been compared; answers are
-compared. ``seconds`` is what a first search takes together with leaving out edges by a pivot, with
-the most threads, and ``after`` the number of searches by ``auto`` before that. The same for short
-searches from each vertex, where a sample shows that they find many edges.
+compared. ``seconds`` is the time of a first search and of leaving out edges by a pivot together,
+with the most threads, and ``after`` the number of searches by ``auto`` before that. The same for
+short searches from each vertex, where a sample shows that they find many edges.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from nearfar.lab.bench.suite import draw_sources
 from nearfar.solve.steps.plan import search_once
 from nearfar.system.devices import compiler
 from result_file import Rows, add_output
-from zoo_graphs import ZOO, made
+from zoo_graphs import ZOO, add_graphs, made
 
 GRAPHS = [
     *("power-2.1", "attached-5", "kronecker-floats", "bipartite-hubs", "random-log", "planar-8"),
@@ -123,8 +123,7 @@ def measure(graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     add_output(parser)
-    parser.add_argument("--only", nargs="+", choices=list(ZOO), default=GRAPHS, metavar="GRAPH")
-    parser.add_argument("--most", type=int, help="maximum number of vertices (default: no maximum)")
+    add_graphs(parser, GRAPHS)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--rounds", type=int, default=45)
     parser.add_argument("--cuda", action="store_true", help="also on a GPU")

@@ -22,7 +22,7 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.same_distances import renumbered
 from nearfar.lab.bench.suite import draw_sources
 from result_file import Rows, add_output
-from zoo_graphs import ZOO, made
+from zoo_graphs import add_graphs, made
 
 GRAPHS = [
     *("delaunay", "neighbours-2d", "neighbours-3d", "geometric-8", "solid-delaunay", "tree"),
@@ -100,8 +100,7 @@ def measure(graph: Graph, threads: list[int], rounds: int) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     add_output(parser)
-    parser.add_argument("--only", nargs="+", choices=list(ZOO), default=GRAPHS, metavar="GRAPH")
-    parser.add_argument("--most", type=int, help="maximum number of vertices (default: no maximum)")
+    add_graphs(parser, GRAPHS)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--rounds", type=int, default=25)
     args = parser.parse_args()

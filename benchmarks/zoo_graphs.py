@@ -7,6 +7,7 @@ Graphs are the same in every run with one NumPy and SciPy version.
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -186,6 +187,13 @@ def made(names: list[str], most: int | None) -> Iterator[tuple[str, Graph]]:
                 rows = [parts[key] for key in ("indptr", "indices", "weights")]
                 yield name, Graph(*rows, directed=bool(parts["directed"]))
             file.unlink()
+
+
+def add_graphs(parser: argparse.ArgumentParser, default: list[str] | None = None) -> None:
+    """Add options that choose graphs of the zoo and their size."""
+    names = list(ZOO)
+    parser.add_argument("--only", nargs="+", choices=names, default=default, metavar="GRAPH")
+    parser.add_argument("--most", type=int, help="maximum number of vertices (default: no maximum)")
 
 
 def _store(name: str, file: str, most: str | None = None) -> None:

@@ -55,7 +55,7 @@ from nearfar.lab.bench.report import table
 from nearfar.lab.bench.suite import draw_sources
 from nearfar.system.devices import compiler
 from result_file import Rows, add_output
-from zoo_graphs import ZOO, made
+from zoo_graphs import ZOO, add_graphs, made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -282,8 +282,7 @@ def main() -> int:
     add_output(parser)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--half", choices=("tuned", "reported"), help="default: both")
-    parser.add_argument("--only", nargs="+", choices=list(ZOO), metavar="GRAPH")
-    parser.add_argument("--most", type=int, help="maximum number of vertices (default: no maximum)")
+    add_graphs(parser)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="processor: one thread")
     parser.add_argument("--rounds", type=int, default=3)

@@ -22,7 +22,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(renumbered, name, value)
     monkeypatch.setattr(renumbered, "_CLOSE", -1.0)
     monkeypatch.setattr("nearfar.choose.measured.SHORT", 0.0)
-    monkeypatch.setattr(backbone, "MANY_EDGES", 1 << 60)  # numbers of a shorter graph begin anew
+    monkeypatch.setattr(backbone, "MANY_EDGES", 1 << 60)  # a shorter one has its own numbers
 
 
 def mesh(n: int = 3000, dtype: str = "int32") -> Graph:

@@ -1,8 +1,8 @@
 // Edges that are longer than another path between their ends, and graphs without them.
 //
-// No shortest path contains such an edge, so that distances are the same without it. What is left
-// if all of them are removed is the metric backbone [1]. Two upper bounds on the distance between
-// the ends find most:
+// No shortest path contains such an edge, so that distances are the same without it. The graph
+// without all of them is the metric backbone [1]. Two upper bounds on the distance between the ends
+// find most:
 //
 // A pivot. The length of the path over a vertex whose distances from and to all others are known.
 // In graphs with hubs or widely spread weights a path over a hub is often shorter than the edge.

@@ -4,7 +4,7 @@ No shortest path contains such an edge, so every search finds the same distances
 graphs with hubs or widely spread weights they are a third to nine tenths of all edges, and most
 exceed the path over one hub. A search from it and to it finds them, once the searches of a graph
 have taken as long. In clusters and meshes short searches from each vertex find more, if those from
-a few vertices do; they take as long as about a hundred searches. A shorter graph is kept if it has
+a few vertices do; they take as long as 20 to 80 searches. A shorter graph is kept if it has
 clearly fewer edges. It is close to the metric backbone [1]_.
 
 References
@@ -15,7 +15,6 @@ References
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
+from nearfar.graph.same_distances.times import SearchTimes
 from nearfar.graph.slots import Slot
 from nearfar.system.memory import free_memory
 
@@ -54,7 +54,7 @@ _SETTLED = 40  # searches on a GPU after which forms and widths have been compar
 
 @dataclass(slots=True)
 class _State:
-    """What is known about the longer edges of a graph.
+    """Progress of leaving out the longer edges of a graph.
 
     The next step is taken after some seconds of one worker, or before as many sources.
     """
@@ -62,13 +62,10 @@ class _State:
     step: Literal["pivot", "searches"] | None
     cost: float = 0.0
     sources: int = 0
-    spent: float = 0.0
     shorter: Graph | None = None
     reach: NDArray[np.float64] | None = None  # greatest length of a path to each vertex, for floats
-    #: Number and least seconds of searches on a GPU, without longer edges and with them.
-    on_gpu: dict[bool, tuple[int, float]] = field(
-        default_factory=lambda: {True: (0, math.inf), False: (0, math.inf)}
-    )
+    #: Since the last step; on a GPU by whether longer edges are left out.
+    times: SearchTimes = field(default_factory=SearchTimes)
 
 
 _STATES: Slot[_State] = Slot("longer edges")
@@ -90,7 +87,7 @@ def for_next(graph: Graph, sources: int, threads: int, search: Search) -> Graph:
     state = _state(graph)
     while state.step is not None:
         several = sources >= state.sources * (threads if state.step == "pivot" else 1)
-        if not several and state.spent < state.cost / min(threads, _WORKERS):
+        if not several and state.times.spent < state.cost / min(threads, _WORKERS):
             break
         if _LOCK.locked():
             break
@@ -108,7 +105,7 @@ def without_longer(graph: Graph, threads: int, search: Search) -> Graph:
 
 def record(graph: Graph, seconds: float) -> None:
     """Record the time of some searches."""
-    _state(graph).spent += seconds
+    _state(graph).times.spent += seconds
 
 
 def faster_on_gpu(graph: Graph) -> bool:
@@ -116,8 +113,8 @@ def faster_on_gpu(graph: Graph) -> bool:
 
     Fewer edges are not always faster there. Both graphs are searched in turns until settled.
     """
-    on_gpu = _state(graph).on_gpu
-    (fewer, least), (all_edges, least_of_all) = on_gpu[True], on_gpu[False]
+    times = _state(graph).times
+    (fewer, least), (all_edges, least_of_all) = times.of(True), times.of(False)
     if min(fewer, all_edges) < _SETTLED:
         return fewer <= all_edges
     return least < least_of_all
@@ -125,9 +122,7 @@ def faster_on_gpu(graph: Graph) -> bool:
 
 def record_on_gpu(graph: Graph, fewer: bool, seconds: float) -> None:
     """Record the time of a search of the whole graph on a GPU."""
-    on_gpu = _state(graph).on_gpu
-    searches, least = on_gpu[fewer]
-    on_gpu[fewer] = searches + 1, min(seconds, least)
+    _state(graph).times.add(fewer, seconds)
 
 
 def _state(graph: Graph) -> _State:
@@ -160,16 +155,17 @@ def _advance(graph: Graph, state: _State, threads: int, search: Search) -> None:
                 kept, state.reach = _by_pivot(graph, threads, search)
                 state.shorter = _with(graph, kept, _FEWER, threads)
                 seconds, left = _tried(state.shorter or graph, state.reach)
-                state.cost, state.sources, state.spent = seconds, _MANY_SOURCES, 0.0
+                state.cost, state.sources = seconds, _MANY_SOURCES
                 state.step = "searches" if left <= _MUCH_FEWER else None
             else:
                 before = state.shorter or graph
                 kept = np.ones(before.n_edges, np.uint8)
                 _cpu.drop_by_searches(*_parts(before), state.reach, None, kept, threads)
                 state.shorter = _with(before, kept, _MUCH_FEWER, threads) or state.shorter
-                state.on_gpu, state.step = _State(None).on_gpu, None
+                state.step = None
         except MemoryError:  # the search itself may still fit
             state.step = None
+        state.times = SearchTimes()
         if state.step is None:
             state.reach = None
 

@@ -8,8 +8,7 @@ have taken that long, and a few searches with either numbers decide which to kee
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from nearfar import _cpu
 from nearfar.graph.build import HostArrays
 from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
+from nearfar.graph.same_distances.times import SearchTimes
 from nearfar.graph.slots import Slot
 from nearfar.system.memory import free_memory
 
@@ -50,20 +50,7 @@ class Renumbered:
         return out
 
 
-@dataclass(slots=True)
-class _Times:
-    """Seconds of the searches of a graph."""
-
-    spent: float = 0.0
-    #: Number of searches and least seconds of one, by kind of request and whether renumbered.
-    searches: dict[tuple[Any, bool], tuple[int, float]] = field(default_factory=dict)
-
-    def of(self, kind: Any, renumbered: bool) -> tuple[int, float]:
-        """Return the number of searches and the least seconds, without those of a first one."""
-        return self.searches.get((kind, renumbered), (0, math.inf))
-
-
-_TIMES: Slot[_Times] = Slot("times of searches by numbers of vertices")
+_TIMES: Slot[SearchTimes] = Slot("times of searches by numbers of vertices")
 _RENUMBERED: Slot[Renumbered | None] = Slot("renumbered graph")
 
 
@@ -79,7 +66,7 @@ def for_next(graph: Graph, kind: Any, threads: int) -> Renumbered | None:
     times = _TIMES.get(graph)
     if times is None or times.spent < _SECONDS * (graph.n_edges + graph.n_vertices):
         return None
-    (given, given_seconds), (tried, seconds) = times.of(kind, False), times.of(kind, True)
+    (given, given_seconds), (tried, seconds) = times.of((kind, False)), times.of((kind, True))
     if given < _TRIES:
         return None
     if tried >= min(max(given, _FEWEST), _MOST) and seconds > _GAIN * given_seconds:
@@ -89,11 +76,8 @@ def for_next(graph: Graph, kind: Any, threads: int) -> Renumbered | None:
 
 def record(graph: Graph, kind: Any, renumbered: bool, seconds: float, searches: int = 1) -> None:
     """Record some searches of most of a graph."""
-    times = _TIMES.of(graph, _Times)
-    count, least = times.of(kind, renumbered)
-    if count + searches > 1:  # the first one may prepare the graph
-        least = min(seconds / searches, least)
-    times.searches[kind, renumbered] = count + searches, least
+    times = _TIMES.of(graph, SearchTimes)
+    times.add((kind, renumbered), seconds, searches)
     times.spent += seconds
 
 

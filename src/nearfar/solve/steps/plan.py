@@ -153,19 +153,16 @@ def first_plan(
     left out.
     """
     dtype, given, near, compares = graph.weight_dtype, None, None, False
-    spends = in_turns = False
+    in_turns = False
     plain = method == "auto" and not options
     bare = plain and isinstance(graph, MatrixGraph) and takes(graph, request)
     if plain and narrow and not bare and graph.n_edges >= MANY_EDGES:
         before = graph
         graph = in_int32_if_faster(graph, request)
         given = None if graph is before else before
-    to_search = graph
-    several = 0 if request.problem == "sssp" else request.n_sources
-    many = plain and shorter and not bare and graph.n_edges >= backbone.MANY_EDGES
-    if many and (several or not request.once) and not is_prepared(graph):
-        to_search = backbone.for_next(graph, several, request.threads, search_once)
-        spends = backbone.waits(graph)
+    to_search, spends = graph, False
+    if plain and shorter and not bare and graph.n_edges >= backbone.MANY_EDGES:
+        to_search, spends = _without_longer_edges(graph, request)
     if bare:
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
     else:
@@ -209,6 +206,15 @@ def first_plan(
         spends,
         in_turns,
     )
+
+
+def _without_longer_edges(graph: Graph, request: Request) -> tuple[Graph, bool]:
+    """Return the graph in which to search, and whether times of searches decide about others."""
+    several = 0 if request.problem == "sssp" else request.n_sources
+    if (request.once and not several) or is_prepared(graph):
+        return graph, False
+    found = backbone.for_next(graph, several, request.threads, search_once)
+    return found, backbone.waits(graph)
 
 
 def for_pairs(graph: Graph, threads: int) -> Graph:
