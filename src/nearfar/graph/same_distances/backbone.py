@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal
 
@@ -29,11 +29,11 @@ from nearfar.graph.build import HostArrays, checked_weights
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
-from nearfar.graph.same_distances.times import SearchTimes
 from nearfar.graph.slots import Slot
 from nearfar.system.memory import free_memory
 
 MANY_EDGES = 1 << 12  # edges of graphs from which some may be left out
+FEWER = 0.9  # relative number of edges up to which a pivot is worth it
 #: Distances from a vertex in the dtype of the weights, and predecessors or None.
 Tree = tuple[NDArray[Any], NDArray[Any] | None]
 #: A search from a vertex with some threads, with predecessors if the last argument is true.
@@ -45,11 +45,9 @@ _BOTH_WAYS = 3  # times as long if edges have to be reversed first
 _SEVERAL = 16  # sources per worker that take longer than that
 _MANY_SOURCES = 1 << 10  # sources that take longer than a short search from each vertex
 _SAMPLE = 256  # vertices from which short searches are tried
-_FEWER = 0.9  # relative number of edges up to which a pivot is worth it
 _MUCH_FEWER = 0.8  # the same for short searches
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _SAFE = 4  # margin for errors of sums, of which half is needed
-_SETTLED = 40  # searches on a GPU after which forms and widths have been compared
 
 
 @dataclass(slots=True)
@@ -64,8 +62,7 @@ class _State:
     sources: int = 0
     shorter: Graph | None = None
     reach: NDArray[np.float64] | None = None  # greatest length of a path to each vertex, for floats
-    #: Since the last step; on a GPU by whether longer edges are left out.
-    times: SearchTimes = field(default_factory=SearchTimes)
+    spent: float = 0.0  # seconds of searches since the last step
 
 
 _STATES: Slot[_State] = Slot("longer edges")
@@ -87,7 +84,7 @@ def for_next(graph: Graph, sources: int, threads: int, search: Search) -> Graph:
     state = _state(graph)
     while state.step is not None:
         several = sources >= state.sources * (threads if state.step == "pivot" else 1)
-        if not several and state.times.spent < state.cost / min(threads, _WORKERS):
+        if not several and state.spent < state.cost / min(threads, _WORKERS):
             break
         if _LOCK.locked():
             break
@@ -105,24 +102,19 @@ def without_longer(graph: Graph, threads: int, search: Search) -> Graph:
 
 def record(graph: Graph, seconds: float) -> None:
     """Record the time of some searches."""
-    _state(graph).times.spent += seconds
+    _state(graph).spent += seconds
 
 
-def faster_on_gpu(graph: Graph) -> bool:
-    """Return whether the next search on a GPU should leave out the longer edges.
-
-    Fewer edges are not always faster there. Both graphs are searched in turns until settled.
-    """
-    times = _state(graph).times
-    (fewer, least), (all_edges, least_of_all) = times.of(True), times.of(False)
-    if min(fewer, all_edges) < _SETTLED:
-        return fewer <= all_edges
-    return least < least_of_all
+def takes(graph: Graph) -> bool:
+    """Return whether edges of a graph may be longer than another path, and can be left out."""
+    if graph.n_negative or graph.has_equal_weights or not graph.n_edges:
+        return False
+    return graph.index_dtype == np.int32
 
 
-def record_on_gpu(graph: Graph, fewer: bool, seconds: float) -> None:
-    """Record the time of a search of the whole graph on a GPU."""
-    _state(graph).times.add(fewer, seconds)
+def relative_error(dtype: np.dtype[Any], edges: int) -> float:
+    """Return the margin for errors of sums with so many edges on a path over the pivot."""
+    return _SAFE * (edges + 4) * float(np.finfo(dtype).eps)
 
 
 def _state(graph: Graph) -> _State:
@@ -132,8 +124,7 @@ def _state(graph: Graph) -> _State:
 
 def _first(graph: Graph) -> _State:
     """Return the state before any edge is left out."""
-    takes = not (graph.on_device or graph.n_negative or graph.has_equal_weights)
-    if not takes or graph.index_dtype != np.int32 or not graph.n_edges:
+    if graph.on_device or not takes(graph):
         return _State(None)
     ways = _BOTH_WAYS if graph.directed else 1
     cost = _SECONDS * ways * (graph.n_edges + graph.n_vertices)
@@ -153,7 +144,7 @@ def _advance(graph: Graph, state: _State, threads: int, search: Search) -> None:
                 state.step = None
             elif step == "pivot":
                 kept, state.reach = _by_pivot(graph, threads, search)
-                state.shorter = _with(graph, kept, _FEWER, threads)
+                state.shorter = _with(graph, kept, FEWER, threads)
                 seconds, left = _tried(state.shorter or graph, state.reach)
                 state.cost, state.sources = seconds, _MANY_SOURCES
                 state.step = "searches" if left <= _MUCH_FEWER else None
@@ -165,7 +156,7 @@ def _advance(graph: Graph, state: _State, threads: int, search: Search) -> None:
                 state.step = None
         except MemoryError:  # the search itself may still fit
             state.step = None
-        state.times = SearchTimes()
+        state.spent = 0.0
         if state.step is None:
             state.reach = None
 
@@ -182,7 +173,7 @@ def _by_pivot(
     error, reach = 0.0, None
     if graph.weight_dtype.kind == "f":
         edges = sum(len(back) if tree is None else _longest(tree) for _, tree in (found, other))
-        error = _SAFE * (edges + 4) * float(np.finfo(graph.weight_dtype).eps)
+        error = relative_error(graph.weight_dtype, edges)
         far = float(back.max(initial=0, where=back != unreached_value(back.dtype)))
         reach = far + away.astype(np.float64)
     kept = np.ones(graph.n_edges, np.uint8)

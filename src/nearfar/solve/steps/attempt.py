@@ -19,6 +19,7 @@ from nearfar.choose import measured
 from nearfar.choose.ranking import best
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import refuse_reached_cycle
+from nearfar.cuda.graph import longer_edges
 from nearfar.errors import NegativeCycleError, does_not_fit, quoted
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
@@ -149,7 +150,9 @@ def _search(plan: Plan, source: int) -> Answer:
     near = plan.near
     graph = plan.to_search if near is None else near.graph
     began = time.perf_counter()
-    if near is None:
+    if near is None and plan.in_turns:
+        answer = _in_turns(plan, source, work)
+    elif near is None:
         answer = variant.run(graph, source, plan.settings, work)
     else:
         answer = variant.run(graph, int(near.place[source]), plan.settings, work)
@@ -160,13 +163,24 @@ def _search(plan: Plan, source: int) -> Answer:
         answer.stats["workers"] = 1
     if plan.spends:
         backbone.record(plan.graph, answer.stats["seconds"])
-    if plan.in_turns and "device_seconds" in answer.stats:  # another variant may have replaced it
-        fewer = plan.to_search is not plan.graph
-        backbone.record_on_gpu(plan.graph, fewer, answer.stats["device_seconds"])
     compared = plan.method == "auto" and measured.record(graph, request, variant, answer.stats)
     if compared and plan.compares:
         seconds = answer.stats["seconds"]
         renumbered.record(plan.to_search, kind_of(request), near is not None, seconds)
+    return answer
+
+
+def _in_turns(plan: Plan, source: int, work: Workspace) -> Answer:
+    """Search on a GPU, with all edges while kernels for fewer are compiled."""
+    graph, run = plan.to_search, plan.variant.run
+    try:
+        with runtime.compiling_in_background(graph is not plan.graph):
+            answer = run(graph, source, plan.settings, work)
+    except runtime.Compiling:
+        graph = plan.graph
+        answer = run(graph, source, plan.settings, work)
+    if "device_seconds" in answer.stats:
+        longer_edges.record(plan.graph, graph, answer.stats["device_seconds"])
     return answer
 
 

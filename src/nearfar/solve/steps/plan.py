@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from nearfar.choose import measured, ranking
 from nearfar.cpu.distances.predecessors import tight_predecessors
+from nearfar.cuda.graph import longer_edges
 from nearfar.errors import NegativeWeightError, VariantUnavailable
 from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.same_distances import backbone, renumbered
@@ -117,7 +118,8 @@ class Plan(NamedTuple):
             self.graph.check()  # raises if the method is unknown
         for key, found in CHOICES.held(self.to_search).items():
             CHOICES.put(self.to_search, found[:1], key)  # it would be compared again
-        return self.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
+        plan = self._replace(to_search=self.graph, spends=False, in_turns=False)
+        return plan.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
 
     def within(self, memory: int) -> Plan:
         """Return a plan whose variant and number of workers need at most half of the memory."""
@@ -161,17 +163,20 @@ def first_plan(
         graph = in_int32_if_faster(graph, request)
         given = None if graph is before else before
     to_search, spends = graph, False
-    if plain and shorter and not bare and graph.n_edges >= backbone.MANY_EDGES:
+    shorter = plain and shorter and not bare and graph.n_edges >= backbone.MANY_EDGES
+    if shorter and request.device != "cuda":
         to_search, spends = _without_longer_edges(graph, request)
     if bare:
         variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
     else:
         variant, reason = _choice(to_search, request, method, allow_unsafe)
-        if to_search is not graph and variant.device == "cuda":
-            in_turns = measured.whole(request)
-            if not in_turns or not backbone.faster_on_gpu(graph):
-                to_search = graph
+        if variant.device == "cuda":
+            if to_search is not graph:
+                to_search, spends = graph, False
                 variant, reason = _choice(graph, request, method, allow_unsafe)
+            in_turns = shorter and measured.comparable(request) and not is_prepared(graph)
+            if in_turns:
+                to_search = longer_edges.for_next(graph)
         compares = _compares_numbers(to_search, request, method, variant)
         if compares and plain and narrow:
             near = renumbered.for_next(to_search, kind_of(request), request.threads)

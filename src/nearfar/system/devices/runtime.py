@@ -250,7 +250,7 @@ class Compiling(Exception):
 def compiling_in_background(active: bool = True) -> Iterator[None]:
     """Make `program` raise `Compiling` in this thread instead of waiting for the compiler."""
     before = getattr(_of_thread, "in_background", False)
-    _of_thread.in_background = active
+    _of_thread.in_background = active or before
     try:
         yield
     finally:

@@ -178,8 +178,9 @@ def solve_in_one_launch(
         with runtime.compiling_in_background(before is not None):
             answer, form = _solve(*given, form)
     except runtime.Compiling as compiling:
-        assert before is not None
         is_compiling(graph, form, compiling.thread)
+        if before is None:
+            raise  # the caller does not wait for any form
         answer, form = _solve(*given, before)
     if not options.tuned and workspace.limit is None and workspace.targets is None:
         learn(graph, form, answer.stats, width=options.delta_growth is None)
