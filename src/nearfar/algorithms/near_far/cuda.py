@@ -1,9 +1,13 @@
-"""Near-Far on CUDA: one device and one launch, or several devices."""
+"""Near-Far on CUDA: one launch per source, or one solve on several devices."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from nearfar.algorithms.batched.device_rows import Rows
 from nearfar.algorithms.near_far.one_launch.driver import solve_in_one_launch
 from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.algorithms.near_far.partitioned import PartitionedOptions, solve_partitioned, splits
@@ -11,6 +15,10 @@ from nearfar.cuda.costs import chain, one_launch
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
+from nearfar.system.devices import runtime
+
+_CALL = 8e-5  # seconds of a launch from Python, in addition to the solve
+_COUNTED = ("iterations", "edges_relaxed")  # figures of a solve that add up
 
 
 def _cost(facts: Facts, request: Request) -> Estimate:
@@ -31,6 +39,44 @@ def _cost(facts: Facts, request: Request) -> Estimate:
 def near_far(graph: Graph, sources: Any, options: OneLaunchOptions, workspace: Workspace) -> Answer:
     """Run the whole solve in one launch, which is what ``auto`` does on a GPU."""
     return solve_in_one_launch(graph, int(sources), options, workspace)
+
+
+def _cost_of_many(facts: Facts, request: Request) -> Estimate:
+    seconds = request.n_sources * (one_launch(facts) + _CALL)
+    return Estimate(seconds, f"one source after another, about {chain(facts):,.0f} hops each")
+
+
+@variant(
+    "near_far_per_source",
+    device="cuda",
+    problems={"batch", "all_pairs"},
+    summary="one source after another, each with the whole device",
+    options=OneLaunchOptions,
+    paper="davidson-2014",
+    section="IV.C Near-Far Pile, beyond the paper",
+    complexity="O(k n m) work at worst, near that of Dijkstra in practice",
+    cost=_cost_of_many,
+)
+def near_far_per_source(
+    graph: Graph, sources: NDArray[np.int64], options: OneLaunchOptions, workspace: Workspace
+) -> Answer:
+    """Launch a solve per source, for graphs that are too large for one thread block each."""
+    rows = Rows(graph, sources, workspace)
+    if rows.nothing is not None:
+        return rows.nothing
+    alone = Workspace(limit=workspace.limit, targets=workspace.columns)
+    solved, counts = [], dict.fromkeys(_COUNTED, 0)
+    for first, last in rows.parts(graph.n_vertices * graph.weight_dtype.itemsize):
+        out = rows.memory(first, last)
+        for row, source in zip(out, sources[first:last].tolist(), strict=True):
+            found = solve_in_one_launch(graph, source, options, alone)
+            values = found.distances if rows.columns is None else found.distances[rows.columns]
+            row.data.copy_from_device_async(values.data, values.nbytes)
+            for name in counts:
+                counts[name] += found.stats[name]
+        solved.append(rows.kept(out))
+    rows.timer.stop()
+    return rows.answer(solved, **counts)
 
 
 @variant(

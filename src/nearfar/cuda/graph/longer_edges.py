@@ -24,7 +24,8 @@ from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
 _SETTLED = 40  # searches after which forms and widths have been compared
-_SECONDS = 1e-3, 1e-9  # of leaving out edges, and of that per edge in each direction
+_SECONDS = 1e-3, 1.5e-10  # of leaving out edges, and of that per edge in each direction
+_SEVERAL = 16  # sources in each direction that take longer than that
 _SWEEPS, _AT_ONCE = 128, 8  # most sweeps, and sweeps between questions whether the last one changed
 _THREADS = 256
 _KERNELS = "cuda/graph/longer_edges.cuh"
@@ -36,7 +37,7 @@ class _State:
 
     waits: bool
     shorter: Graph | None = None
-    #: By whether longer edges are left out.
+    #: By whether there is one source, and whether longer edges are left out.
     times: SearchTimes = field(default_factory=SearchTimes)
 
 
@@ -48,12 +49,13 @@ def keep_all(graph: Graph) -> None:
     _STATES.put(graph, _State(False), runtime.device().ordinal)
 
 
-def for_next(graph: Graph) -> Graph:
+def for_next(graph: Graph, sources: int = 1) -> Graph:
     """Return the graph in which to search next."""
     state = _state(graph)
     if state.waits:
-        base, each = _SECONDS
-        if state.times.spent < base + each * graph.n_edges * (1 + graph.directed):
+        (base, each), ways = _SECONDS, 1 + graph.directed
+        few = sources < _SEVERAL * ways
+        if few and state.times.spent < base + each * ways * graph.n_edges:
             return graph
         state.waits = False  # another thread searches meanwhile
         try:
@@ -67,17 +69,18 @@ def for_next(graph: Graph) -> Graph:
         state.times = SearchTimes()
     if state.shorter is None:
         return graph
-    (fewer, least), (all_edges, least_of_all) = state.times.of(True), state.times.of(False)
+    fewer, least = state.times.of((sources == 1, True))
+    all_edges, least_of_all = state.times.of((sources == 1, False))
     if min(fewer, all_edges) < _SETTLED:
         return state.shorter if fewer <= all_edges else graph
     return state.shorter if least < least_of_all else graph
 
 
-def record(graph: Graph, searched: Graph, seconds: float) -> None:
-    """Record the time of a search of the whole graph, or of the one without longer edges."""
+def record(graph: Graph, searched: Graph, seconds: float, sources: int = 1) -> None:
+    """Record the time of searches in a graph, or in the one without its longer edges."""
     times = _state(graph).times
     times.spent += seconds
-    times.add(searched is not graph, seconds)
+    times.add((sources == 1, searched is not graph), seconds, sources)
 
 
 def _state(graph: Graph) -> _State:

@@ -170,17 +170,18 @@ def _search(plan: Plan, source: int) -> Answer:
     return answer
 
 
-def _in_turns(plan: Plan, source: int, work: Workspace) -> Answer:
+def _in_turns(plan: Plan, sources: Any, work: Workspace) -> Answer:
     """Search on a GPU, with all edges while kernels for fewer are compiled."""
     graph, run = plan.to_search, plan.variant.run
     try:
         with runtime.compiling_in_background(graph is not plan.graph):
-            answer = run(graph, source, plan.settings, work)
+            answer = run(graph, sources, plan.settings, work)
     except runtime.Compiling:
         graph = plan.graph
-        answer = run(graph, source, plan.settings, work)
+        answer = run(graph, sources, plan.settings, work)
     if "device_seconds" in answer.stats:
-        longer_edges.record(plan.graph, graph, answer.stats["device_seconds"])
+        seconds = answer.stats["device_seconds"]
+        longer_edges.record(plan.graph, graph, seconds, np.size(sources))
     return answer
 
 
@@ -198,7 +199,9 @@ def _batch(plan: Plan, rows: Any, out: Any) -> Answer:
     )
     near, sources = plan.near, np.asarray(rows, np.int64)
     began = time.perf_counter()
-    if near is None:
+    if near is None and plan.in_turns:
+        answer = _in_turns(plan, sources, work)
+    elif near is None:
         answer = plan.variant.run(plan.to_search, sources, plan.settings, work)
     else:
         answer = plan.variant.run(near.graph, near.place[sources], plan.settings, work)

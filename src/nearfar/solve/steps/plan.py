@@ -88,6 +88,8 @@ class Plan(NamedTuple):
         given = self.options if options is None else options
         settings = build_options(variant.options, given, variant.id, having)
         plan = self._replace(variant=variant, reason=reason, options=given, settings=settings)
+        if self.in_turns:
+            plan = plan._replace(to_search=self.graph, in_turns=False)
         compares = _compares_numbers(plan.to_search, plan.request, plan.method, variant)
         return plan._replace(near=None, compares=compares)
 
@@ -118,8 +120,7 @@ class Plan(NamedTuple):
             self.graph.check()  # raises if the method is unknown
         for key, found in CHOICES.held(self.to_search).items():
             CHOICES.put(self.to_search, found[:1], key)  # it would be compared again
-        plan = self._replace(to_search=self.graph, spends=False, in_turns=False)
-        return plan.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
+        return self.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
 
     def within(self, memory: int) -> Plan:
         """Return a plan whose variant and number of workers need at most half of the memory."""
@@ -174,9 +175,9 @@ def first_plan(
             if to_search is not graph:
                 to_search, spends = graph, False
                 variant, reason = _choice(graph, request, method, allow_unsafe)
-            in_turns = shorter and measured.comparable(request) and not is_prepared(graph)
+            in_turns = shorter and _whole_rows(request) and not is_prepared(graph)
             if in_turns:
-                to_search = longer_edges.for_next(graph)
+                to_search = longer_edges.for_next(graph, request.n_sources)
         compares = _compares_numbers(to_search, request, method, variant)
         if compares and plain and narrow:
             near = renumbered.for_next(to_search, kind_of(request), request.threads)
@@ -211,6 +212,13 @@ def first_plan(
         spends,
         in_turns,
     )
+
+
+def _whole_rows(request: Request) -> bool:
+    """Return whether a request searches the whole graph, and may not be the only one."""
+    if request.problem == "sssp":
+        return measured.comparable(request)
+    return request.limit is None
 
 
 def _without_longer_edges(graph: Graph, request: Request) -> tuple[Graph, bool]:
