@@ -15,11 +15,11 @@ import pytest
 
 import nearfar
 from nearfar import Graph
-from nearfar.algorithms.batched import device_rows
 from nearfar.algorithms.bellman_ford import cuda as queue_cuda
 from nearfar.algorithms.breadth_first import cuda as breadth_first
 from nearfar.algorithms.near_far import partitioned
 from nearfar.algorithms.near_far.one_launch import host as one_launch_host
+from nearfar.cuda import device_rows
 from nearfar.cuda.distances import predecessors
 from nearfar.errors import SolverError
 from nearfar.papers.ortega_arranz_2015.crauser import fused

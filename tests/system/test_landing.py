@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.algorithms.batched import device_rows
+from nearfar.cuda import device_rows
 from nearfar.errors import SolverError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.algorithms.batched.device_rows import Rows, Values
 from nearfar.algorithms.batched.essential import Essential, sparse
+from nearfar.algorithms.batched.slots import Values
 from nearfar.algorithms.batched.team import NONE, Batch, BlockOptions, Search, in_stages
+from nearfar.cuda.device_rows import Rows
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph

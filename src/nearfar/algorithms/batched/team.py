@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.algorithms.batched.device_rows import Rows
 from nearfar.algorithms.batched.essential import Solved, essential, stages
+from nearfar.cuda.device_rows import Rows
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.graph import Graph
 from nearfar.options import DeltaOptions

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.algorithms.batched.device_rows import Rows
 from nearfar.algorithms.near_far.one_launch.driver import solve_in_one_launch
 from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 from nearfar.algorithms.near_far.partitioned import PartitionedOptions, solve_partitioned, splits
 from nearfar.cuda.costs import chain, one_launch
+from nearfar.cuda.device_rows import Rows
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
-from nearfar.system.devices import runtime
 
 _CALL = 8e-5  # seconds of a launch from Python, in addition to the solve
 _COUNTED = ("iterations", "edges_relaxed")  # figures of a solve that add up
@@ -65,7 +64,8 @@ def near_far_per_source(
     if rows.nothing is not None:
         return rows.nothing
     alone = Workspace(limit=workspace.limit, targets=workspace.columns)
-    solved, counts = [], dict.fromkeys(_COUNTED, 0)
+    solved: list[Any] = []
+    counts = dict.fromkeys(_COUNTED, 0)
     for first, last in rows.parts(graph.n_vertices * graph.weight_dtype.itemsize):
         out = rows.memory(first, last)
         for row, source in zip(out, sources[first:last].tolist(), strict=True):
@@ -76,7 +76,7 @@ def near_far_per_source(
                 counts[name] += found.stats[name]
         solved.append(rows.kept(out))
     rows.timer.stop()
-    return rows.answer(solved, **counts)
+    return rows.answer(solved, (), **counts)
 
 
 @variant(

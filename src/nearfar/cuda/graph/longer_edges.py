@@ -87,6 +87,7 @@ def _state(graph: Graph) -> _State:
     return _STATES.of(graph, lambda: _State(takes(graph)), runtime.device().ordinal)
 
 
+@runtime.in_turn  # another solve may sort the rows meanwhile
 def without_longer(graph: Graph) -> Graph | None:
     """Return a graph without the longer edges on this device, or None if they are few.
 
