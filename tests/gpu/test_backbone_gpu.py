@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar.cuda.graph import longer_edges
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
-from nearfar.graph.same_distances import backbone
 from nearfar.system.devices import compiler
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("directed", [False, True])
 def test_same_answers_in_turns(dtype: str, directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backbone, "_SETTLED", 3)
+    monkeypatch.setattr(longer_edges, "_SETTLED", 3)
+    monkeypatch.setattr(longer_edges, "_SECONDS", (1e-9, 0.0))
     made = generate("kronecker", scale=13, seed=5)
     tails, heads = made.tails(np.int64), made.indices
     keys = np.minimum(tails, heads) * 31 + np.maximum(tails, heads) + directed * (tails % 5)
@@ -33,5 +34,24 @@ def test_same_answers_in_turns(dtype: str, directed: bool, monkeypatch: pytest.M
         np.testing.assert_array_equal(paths.predecessors, before.predecessors)
         seen.append("longer than a path" in paths.reason)
     assert sum(seen) >= 3
-    rows = nearfar.distances(graph, sources, device="cuda")
-    np.testing.assert_array_equal(rows, [paths.distances for paths in wanted])
+    many = np.resize(sources, 40)
+    for method in ("auto", "near_far_per_source", "block_per_source_global"):
+        rows = nearfar.distances(graph, many, device="cuda", method=method)
+        compiler.finish_background()
+        np.testing.assert_array_equal(rows, [wanted[i % 3].distances for i in range(40)])
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_left_out_are_longer(dtype: str, directed: bool) -> None:
+    made = generate("preferential_attachment", vertices=3000, attach=9, seed=7)
+    weights = 10 ** (made.tails(np.int64) * made.indices % 4001 / 1000.0)
+    graph = Graph(made.indptr, made.indices, np.ceil(weights).astype(dtype), directed=directed)
+    exact = nearfar.distances(graph, device="cpu")
+    longer = graph.effective_weights > exact[graph.tails(), graph.indices]
+    for _ in range(20):
+        found = longer_edges.without_longer(graph)
+        assert found is not None
+        assert 0.8 * longer.sum() < graph.n_edges - found.n_edges <= longer.sum()
+    rows = nearfar.distances(found, np.arange(0, 3000, 50), method="dijkstra", device="cpu")
+    np.testing.assert_array_equal(rows, exact[::50])

@@ -27,6 +27,7 @@ _EDGES = 1 << 15
 _LEVELS = 64
 _ROW = 1 << 12  # edges scanned per row, at most
 _SAMPLE = 512
+_SPREAD = 2.0  # mean over median weight above which twice the median is the usual weight
 _WEIGHT_SPREAD: Slot[float] = Slot("weight spread")
 _ESTIMATED_HOPS: Slot[float] = Slot("estimated hops")
 _WITHIN: Slot[tuple[float, float] | None] = Slot("reach of limits")
@@ -164,6 +165,12 @@ def weight_spread(graph: Graph) -> float:
         return mean / middle if middle > 0 else (math.inf if mean > 0 else 1.0)
 
     return _WEIGHT_SPREAD.of(graph, make)
+
+
+def usual_weight(graph: Graph) -> float:
+    """Return the mean weight, or twice the median if a few edges are much heavier."""
+    spread = weight_spread(graph)
+    return graph.mean_weight * (min(1.0, _SPREAD / spread) if spread < math.inf else 1.0)
 
 
 def degree_spread(graph: Graph) -> float:

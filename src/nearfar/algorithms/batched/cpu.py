@@ -13,7 +13,7 @@ from nearfar import _cpu
 from nearfar.cpu.costs import bucket_search, heap_search
 from nearfar.cpu.rows import answer_rows, masks
 from nearfar.errors import OptionError, quoted
-from nearfar.graph.facts import Facts
+from nearfar.graph.facts import Facts, usual_weight
 from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
@@ -164,7 +164,7 @@ def lanes(
 ) -> Answer:
     """Solve one source per lane; integers in 16-bit lanes first, repeated wider if necessary."""
     out = answer_rows(workspace, len(sources), graph.n_vertices, graph.weight_dtype)
-    delta = options.delta if options.delta is not None else graph.mean_weight / 4
+    delta = options.delta if options.delta is not None else usual_weight(graph) / 4
     heaviest = int(graph.max_weight) if graph.weight_dtype.kind == "i" else 0
     stats = _cpu.lanes(
         graph.view,

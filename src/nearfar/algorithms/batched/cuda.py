@@ -124,9 +124,6 @@ class _SharedSearch(Search):
         super().__init__(graph, options, workspace, rows)
         self.here = runtime.device()
         n, self.full = rows.n, 8 * graph.weight_dtype.itemsize
-        # Thin frontiers need fewer steps.
-        mean = (4.0 if sparse(graph) else 1.0) * graph.mean_weight
-        self.delta = options.delta if options.delta is not None else mean
         lists = options.lists
         if lists is None:
             lists = graph.weight_dtype == np.int32 and n >= LISTS_FROM
@@ -239,7 +236,6 @@ class _GlobalSearch(Search):
     ) -> None:
         super().__init__(graph, options, workspace, rows)
         n, size = rows.n, graph.weight_dtype.itemsize
-        self.delta = options.delta if options.delta is not None else 16.0 * graph.mean_weight
         self._values = Values(graph, workspace.limit, self.delta, 8 * size)
         self._threads = options.block_threads or _GLOBAL_THREADS
         entry = 4 * size  # bytes of both queues per entry

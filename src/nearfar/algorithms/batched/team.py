@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from nearfar.algorithms.batched.essential import Solved, essential, stages
 from nearfar.cuda.device_rows import Rows
 from nearfar.errors import OptionError, quoted
+from nearfar.graph.facts import usual_weight
 from nearfar.graph.graph import Graph
 from nearfar.options import DeltaOptions
 from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.landing import Following, Landing
 
+_WIDTH = 32.0  # delta times mean degree over the mean weight
 #: Empty array of rows.
 NONE = np.empty(0, dtype=np.int64)
 
@@ -31,8 +33,8 @@ class BlockOptions(DeltaOptions):
     Parameters
     ----------
     delta : float or None
-        Step of the threshold in units of the weights; None means the mean weight in the shared
-        layout (4 times it below 4 edges per vertex) and 16 times it in the global one.
+        Step of the threshold in units of the weights. None means 32 times the mean weight over the
+        mean degree, but at least the mean weight; twice the median replaces a larger mean weight.
     slot_bits : {16, 32, 64} or None
         Bits per distance in shared memory. None tries 16 for integers if more blocks then fit; rows
         that do not fit are repeated. Floats always have the bits of the weights.
@@ -95,13 +97,16 @@ class Batch:
 class Search(ABC):
     """Launches of a batch on one device; subclasses determine how a block stores distances."""
 
-    delta: float
     scratch = 64 * 1024  # bytes that the launches use in addition to rows and edges
 
     def __init__(
         self, graph: Graph, options: BlockOptions, workspace: Workspace, rows: Rows
     ) -> None:
         self.graph, self.options, self.workspace, self.rows = graph, options, workspace, rows
+        if options.delta is not None:
+            self.delta = options.delta
+        else:  # thin frontiers need fewer steps
+            self.delta = max(1.0, _WIDTH / max(graph.mean_degree, 1.0)) * usual_weight(graph)
         self.integer = graph.weight_dtype.kind == "i"  # whether weights are integers
         self.edges = essential(graph, rows.device)  # remaining edges of the graph
 

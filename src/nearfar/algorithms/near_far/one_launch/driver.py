@@ -41,7 +41,7 @@ from nearfar.cuda.graph.row_heads import (
 )
 from nearfar.cuda.loops.whole_solve import row_lanes
 from nearfar.errors import OutOfMemoryError
-from nearfar.graph.facts import weight_spread
+from nearfar.graph.facts import usual_weight
 from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
@@ -56,17 +56,10 @@ _DEPTH = 2  # rounds of removing vertices of few edges
 _FEW_LONG = 0.05  # share of longer rows up to which the width of the others suits a graph
 _DENSE = 16.0  # mean degree
 _HOPS = 8.0  # first delta over the least weight, at least: order among equal weights is no loss
-_SPREAD = 2.0  # mean over median weight above which the median determines delta
 # Entries and edges per multiprocessor up to which blocks advance on their own.
 _LOCAL_ENTRIES, _LOCAL_EDGES = 256, 1024
 # Multiples of the paper's delta: sorted rows of skewed and of even graphs, and rows read whole.
 _RANGE_SCALE, _EVEN_RANGE_SCALE, _SIFT_SCALE = 0.125, 0.75, 0.0625
-
-
-def _usual_weight(graph: Graph) -> float:
-    """Return the mean weight, or twice the median if a few edges are much heavier."""
-    spread = weight_spread(graph)
-    return graph.mean_weight * (min(1.0, _SPREAD / spread) if spread < math.inf else 1.0)
 
 
 def range_delta(graph: Graph, options: OneLaunchOptions, *, whole: bool = False) -> float:
@@ -75,7 +68,7 @@ def range_delta(graph: Graph, options: OneLaunchOptions, *, whole: bool = False)
         return first_delta(graph, options)
     scale = _RANGE_SCALE if is_skewed(graph) else _EVEN_RANGE_SCALE
     scale = _SIFT_SCALE if whole else scale
-    value = scale * 32.0 * _usual_weight(graph) / graph.mean_degree
+    value = scale * 32.0 * usual_weight(graph) / graph.mean_degree
     return max(value, 1.0) if graph.weight_dtype.kind == "i" else value or 1.0
 
 
@@ -86,7 +79,7 @@ def first_delta(graph: Graph, options: OneLaunchOptions, *, packed: bool = False
     elif graph.n_edges:
         mean = graph.mean_degree
         scale = 0.5 if mean > _DENSE else 0.2 if packed else 0.25
-        value = scale * 32.0 * _usual_weight(graph) / mean
+        value = scale * 32.0 * usual_weight(graph) / mean
         value = max(value, _HOPS * float(graph.min_weight))
     else:
         value = 1.0
