@@ -87,6 +87,7 @@ class Paths:
     stats: dict[str, Any] = field(default_factory=dict)
     limit: int | float | None = None
     _predecessors: Any = None
+    _threads: int = 1  # for predecessors
 
     @property
     def source(self) -> Any:
@@ -106,7 +107,12 @@ class Paths:
 
     def _find_predecessors(self) -> Any:
         make = partial(
-            tight_predecessors, self.graph, self._source_index, self.distances, stats=self.stats
+            tight_predecessors,
+            self.graph,
+            self._source_index,
+            self.distances,
+            threads=self._threads,
+            stats=self.stats,
         )
         if self.engine.endswith("@cuda") and DEVICE_GRAPH.filled_anywhere(self.graph):
             # The edges are already on the device: transfers cost less than a pass on the host.

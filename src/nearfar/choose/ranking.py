@@ -28,7 +28,8 @@ from nearfar.system.devices import runtime
 from nearfar.system.html import table
 from nearfar.system.threads import default_threads
 
-_WORTH = 2e-3  # seconds on the CPU below which no GPU is considered
+_WORTH = 2e-3  # seconds on the CPU below which no GPU is considered, unless one is in use
+_CALL = 2e-4  # the same if one is in use
 # One of many searches costs more than a single one relative to batch variants: each row is new
 # memory, and workers share caches. On smaller graphs the call from Python also matters.
 _CROWDED, _LARGE = 2.0, 20_000  # factor; vertices
@@ -257,7 +258,8 @@ def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
     Importing CuPy takes about a second and small graphs never gain, so it is not imported for them.
     Without a device the graph's reach is not estimated either.
     """
-    if not graph.on_device and here and here[0].seconds <= _WORTH:
+    least = _CALL if runtime.in_use() else _WORTH
+    if not graph.on_device and here and here[0].seconds <= least:
         return False
     if runtime.available() is not True:
         return False

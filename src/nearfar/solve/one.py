@@ -211,6 +211,7 @@ def solve_one(
         stats=found.stats,
         limit=request.limit,
         _predecessors=found.predecessors,
+        _threads=request.threads,
     )
     if predecessors:
         began = time.perf_counter()

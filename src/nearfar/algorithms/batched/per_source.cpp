@@ -65,12 +65,17 @@ class Distances {
     return rows_.row(i);
   }
 
+  // The greatest distance so far, if columns are picked from lists of touched vertices.
+  Weight farthest() const { return farthest_; }
+
   // Writes the row of a search, without the distances beyond the limit that delta-stepping left.
   void finish(int64_t i) {
     Weight* row = rows_.row(i);
     if (picks_) {
       for (std::size_t c = 0; c < rows_.width; ++c)
         row[c] = within(own_[rows_.columns.vertices[c]]);
+      for (std::size_t t = 0; t < touched_.size; ++t)
+        farthest_ = std::max(farthest_, own_[touched_.data[t]]);
       clear();
     } else if (!own_) {
       if (limited())
@@ -108,6 +113,7 @@ class Distances {
   const bool picks_;  // columns
   std::unique_ptr<Weight[]> own_;
   Buffer<Index> touched_;
+  Weight farthest_ = 0;
 };
 
 // Searches with a heap, which is left empty.
@@ -159,6 +165,7 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
   if (columns) wanted = {columns->data(), columns->size()};
   const std::size_t k = sources.size();
   SearchStats total;
+  double farthest = 0;
   auto run = [&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
@@ -203,6 +210,7 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
       }
       const std::lock_guard lock(mutex);
       total += sum;
+      farthest = std::max(farthest, static_cast<double>(memory.farthest()));
     });
   };
   {
@@ -215,6 +223,7 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
   stats["vertices_processed"] = total.vertices_processed;
   stats["edges_relaxed"] = total.edges_relaxed;
   stats["stale"] = total.stale;
+  if (columns) stats["farthest"] = farthest;
   stats["queue"] = buckets ? "buckets" : "heap";
   return stats;
 }

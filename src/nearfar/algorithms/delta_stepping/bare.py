@@ -47,7 +47,7 @@ def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answ
     if workspace.predecessors:
         before = np.empty(n, dtype=np.int32)
         view = _cpu.GraphView(indptr, indices, weights)
-        _cpu.predecessors(view, source, distances, False, before)
+        _cpu.predecessors(view, source, distances, False, before, workers)
     return Answer(distances, stats, before)
 
 

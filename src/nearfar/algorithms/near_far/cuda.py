@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -63,20 +64,25 @@ def near_far_per_source(
     rows = Rows(graph, sources, workspace)
     if rows.nothing is not None:
         return rows.nothing
-    alone = Workspace(limit=workspace.limit, targets=workspace.columns)
+    targets = (
+        rows.columns if rows.columns is None else rows.columns.astype(rows.device.vertex_dtype)
+    )
+    alone = Workspace(limit=workspace.limit, targets=targets)
     solved: list[Any] = []
-    counts = dict.fromkeys(_COUNTED, 0)
+    counts: dict[str, Any] = dict.fromkeys(_COUNTED, 0)
+    farthest: list[float] = []
     for first, last in rows.parts(graph.n_vertices * graph.weight_dtype.itemsize):
         out = rows.memory(first, last)
         for row, source in zip(out, sources[first:last].tolist(), strict=True):
             found = solve_in_one_launch(graph, source, options, alone)
             values = found.distances if rows.columns is None else found.distances[rows.columns]
             row.data.copy_from_device_async(values.data, values.nbytes)
-            for name in counts:
+            for name in _COUNTED:
                 counts[name] += found.stats[name]
+            farthest.append(found.stats.get("last_threshold", math.inf))
         solved.append(rows.kept(out))
     rows.timer.stop()
-    return rows.answer(solved, (), **counts)
+    return rows.answer(solved, (), **counts, last_threshold=max(farthest))
 
 
 @variant(

@@ -9,8 +9,10 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.cuda.distances.predecessors import device_predecessors
 from nearfar.graph.graph import Graph
+from nearfar.graph.same_distances.backbone import so_far
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host, upload
+from nearfar.system.memory import empty
 from nearfar.system.threads import on_threads
 
 
@@ -47,9 +49,10 @@ def tight_predecessors(
             part = slice(first, first + step)
             out[part] = to_host(_on_device(solved, rows[part], distances[part], stats))
         return out
-    out = np.empty(distances.shape, dtype=solved.vertex_dtype)
+    solved = so_far(solved)
+    out = empty(distances.shape, solved.vertex_dtype, threads)
     if distances.ndim == 1:
-        _cpu.predecessors(solved.view, rows[0], distances, bool(solved.n_negative), out)
+        _cpu.predecessors(solved.view, rows[0], distances, bool(solved.n_negative), out, threads)
         return out
 
     def one(i: int) -> None:

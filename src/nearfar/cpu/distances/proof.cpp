@@ -62,11 +62,12 @@ enum class Flaw {
 };
 
 void predecessors(const GraphView& view, int64_t source, ConstArray distances, bool any_sign,
-                  Array out) {
+                  Array out, int threads) {
   nb::gil_scoped_release release;
   view.visit([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
-    TightEdges<C> tight(csr, static_cast<const typename C::Weight*>(distances.data()));
+    const auto* const d = static_cast<const typename C::Weight*>(distances.data());
+    const TightEdges<C> tight(csr, d, threads);
     tight.predecessors(static_cast<Index>(source), any_sign, static_cast<Index*>(out.data()));
   });
 }
@@ -346,7 +347,7 @@ NEARFAR_BIND(m) {
       .value("not_tight", Flaw::not_tight)
       .value("circle", Flaw::circle);
   m.def("predecessors", &predecessors, nb::arg("view"), nb::arg("source"), nb::arg("distances"),
-        nb::arg("any_sign"), nb::arg("out"));
+        nb::arg("any_sign"), nb::arg("out"), nb::arg("threads") = 1);
   m.def("verify", &verify, nb::arg("view"), nb::arg("source"), nb::arg("distances"),
         nb::arg("predecessors").none(), nb::arg("any_sign"), nb::arg("limit").none());
   m.def("distance_summary", &distance_summary, nb::arg("distances"));

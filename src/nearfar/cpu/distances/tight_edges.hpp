@@ -1,11 +1,18 @@
 // Predecessors of finished distances, by the tight-edge rule; see proof.cpp.
+//
+// Workers share the edges. The smallest of several predecessors is a minimum, so that it is the same
+// in any order; relaxed order suffices, since the workers' end orders the stores before all reads.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "cpu/graph/graph_view.hpp"
+#include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar {
 
@@ -14,7 +21,7 @@ class TightEdges {
  public:
   using W = typename C::Weight;
 
-  TightEdges(const C& csr, const W* d) : csr_(csr), d_(d) {}
+  TightEdges(const C& csr, const W* d, int threads = 1) : csr_(csr), d_(d), threads_(threads) {}
 
   void predecessors(Index source, bool any_sign, Index* p) const {
     predecessors(std::span<const Index>(&source, 1), any_sign, p);
@@ -22,28 +29,12 @@ class TightEdges {
 
   // The same for distances from the nearest of several sources.
   void predecessors(std::span<const Index> sources, bool any_sign, Index* p) const {
-    std::fill(p, p + csr_.n, Index{-1});
+    if (!any_sign && !nearer(p)) return;
+    if (any_sign) std::fill(p, p + csr_.n, Index{-1});
     std::vector<Index> level;
     std::vector<bool> done(static_cast<std::size_t>(csr_.n), false);
-    bool plateau = any_sign;
-    if (!any_sign) {
-      for (Index u = 0; u < csr_.n; ++u) {
-        if (d_[u] == unreached<W>()) continue;
-        for (int64_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
-          const Index v = csr_.indices[e];
-          // A saturated sum looks like the distance of an unreached vertex.
-          if (saturating_add(d_[u], csr_.weights[e]) != d_[v] || d_[v] == unreached<W>()) continue;
-          if (d_[u] < d_[v]) {
-            if (p[v] < 0) p[v] = u;  // u ascends, so the first is the smallest
-          } else if (u != v) {
-            plateau = true;
-          }
-        }
-      }
-      if (!plateau) return;
-      for (Index v = 0; v < csr_.n; ++v)
-        if (p[v] >= 0) done[v] = true, level.push_back(v);
-    }
+    for (Index v = 0; v < csr_.n; ++v)
+      if (p[v] >= 0) done[v] = true, level.push_back(v);
     for (const Index source : sources) {
       if (!done[source]) level.push_back(source);
       done[source] = true;
@@ -65,8 +56,71 @@ class TightEdges {
   }
 
  private:
+  static constexpr int64_t kShared = 1 << 16;  // edges from which workers share them
+  static constexpr int64_t kBlock = 1 << 13;   // edges that a worker looks at at a time
+
+  // Sets p[v] to the smallest nearer vertex with a tight edge to v, or -1. Returns whether a tight
+  // edge joins two vertices at the same distance.
+  bool nearer(Index* p) const {
+    const int64_t m = csr_.indptr[csr_.n];
+    if constexpr (std::is_same_v<decltype(C::indptr), RowStarts>) {
+      if (threads_ > 1 && m >= kShared) {
+        std::atomic<bool> plateau{false};
+        spread_blocks(csr_.n, kBlock, threads_, [&](const auto& each_block, Interrupt&) {
+          each_block([&](int64_t first, int64_t last) { std::fill(p + first, p + last, Index{-1}); });
+        });
+        spread_blocks(m, kBlock, threads_, [&](const auto& each_block, Interrupt& interrupt) {
+          each_block([&](int64_t first, int64_t last) {
+            const Index row = csr_.indptr.first_above(csr_.n, first) - 1;
+            if (nearer<true>(row, first, last, p)) plateau.store(true, std::memory_order_relaxed);
+            interrupt.poll(kBlock);
+          });
+        });
+        return plateau;
+      }
+    }
+    std::fill(p, p + csr_.n, Index{-1});
+    return nearer<false>(0, 0, m, p);
+  }
+
+  // The same for edges first to last - 1, of which the first is in row u.
+  template <bool kAtomic>
+  bool nearer(Index u, int64_t first, int64_t last, Index* p) const {
+    bool plateau = false;
+    for (; first < last; ++u) {
+      const int64_t end = std::min<int64_t>(csr_.indptr[u + 1], last), begin = first;
+      first = end;
+      if (d_[u] == unreached<W>()) continue;
+      for (int64_t e = begin; e < end; ++e) {
+        const Index v = csr_.indices[e];
+        // A saturated sum looks like the distance of an unreached vertex.
+        if (saturating_add(d_[u], csr_.weights[e]) != d_[v] || d_[v] == unreached<W>()) continue;
+        if (d_[u] < d_[v])
+          lower<kAtomic>(p[v], u);
+        else
+          plateau |= u != v;
+      }
+    }
+    return plateau;
+  }
+
+  // Lowers a predecessor, of which -1 is the greatest.
+  template <bool kAtomic>
+  static void lower(Index& p, Index u) {
+    if constexpr (kAtomic) {
+      const std::atomic_ref<Index> shared(p);
+      Index seen = shared.load(std::memory_order_relaxed);
+      while ((seen < 0 || u < seen) &&
+             !shared.compare_exchange_weak(seen, u, std::memory_order_relaxed)) {
+      }
+    } else if (p < 0) {
+      p = u;  // u ascends, so the first is the smallest
+    }
+  }
+
   const C& csr_;
   const W* d_;
+  const int threads_;
 };
 
 }  // namespace nearfar

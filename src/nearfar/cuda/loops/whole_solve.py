@@ -61,7 +61,9 @@ class WholeSolve:
         cp = runtime.cupy()
         targets = records = None
         if workspace.targets is not None:
-            targets = cp.asarray(np.ascontiguousarray(workspace.targets, dtype=vertex_dtype))
+            targets = workspace.targets
+            if not runtime.is_device_array(targets):  # else they have the dtype already
+                targets = cp.asarray(np.ascontiguousarray(targets, dtype=vertex_dtype))
         if workspace.stats == "full":
             records = cp.zeros(_MOST_RECORDS * self._record.itemsize, dtype=np.uint8)
         given = {

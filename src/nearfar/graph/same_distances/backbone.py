@@ -100,6 +100,12 @@ def without_longer(graph: Graph, threads: int, search: Search) -> Graph:
     return state.shorter or graph
 
 
+def so_far(graph: Graph) -> Graph:
+    """Return the graph without the longer edges found so far, which has the same tight edges."""
+    state = _STATES.get(graph)
+    return graph if state is None else state.shorter or graph
+
+
 def record(graph: Graph, seconds: float) -> None:
     """Record the time of some searches."""
     _state(graph).spent += seconds

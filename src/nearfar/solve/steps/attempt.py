@@ -34,7 +34,8 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import on_threads
 
-_AT_ONCE = 8  # edges that a search follows at once, at most
+#: Counters that bound the distances, and the edges that a search follows at once beyond them.
+_BOUNDS = {"last_threshold": 8, "farthest": 1}
 
 
 def solve(plan: Plan, rows: Any, out: Any = None) -> Answer:
@@ -97,7 +98,7 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Answer | Plan:
     found, before, stats = answer.distances, answer.predecessors, answer.stats
     saturated = answer.lost or stats.get("saturated", False)
     last = None if request.targets is None else _last_target(plan, found)
-    lost = _lost(plan, rows, found, saturated, last, stats.get("last_threshold"))
+    lost = _lost(plan, rows, found, saturated, last, stats)
     if lost and graph.weight_dtype.itemsize == 8:
         if saturated is not True or plan.by_source:
             _refuse_lost(graph, [int(rows[i]) for i in lost])
@@ -287,12 +288,9 @@ def _last_target(plan: Plan, found: Any) -> Any:
 
 
 def _lost(
-    plan: Plan, rows: Any, found: Any, saturated: Any, last: Any, beyond: float | None
+    plan: Plan, rows: Any, found: Any, saturated: Any, last: Any, stats: dict[str, Any]
 ) -> list[int]:
-    """Find the rows in which a distance of the answer may be missing because it does not fit.
-
-    ``beyond`` is a bound on the distances, if the variant knows one.
-    """
+    """Find the rows in which a distance of the answer may be missing because it does not fit."""
     if plan.variant.unsafe or plan.variant is UNCHECKED:  # UNCHECKED checks for saturation itself
         return []
     if saturated:
@@ -305,10 +303,11 @@ def _lost(
     top = FARTHEST[graph.weight_dtype] if plan.given is None else AGREES_UP_TO[plan.dtype]
     if not may_saturate(graph, top):
         return []
-    if beyond is not None and not plan.signed:
-        beyond += _AT_ONCE * float(graph.max_weight)
-        if beyond <= float(top):
-            return []
+    if not plan.signed:
+        heaviest = float(graph.max_weight)
+        for name, edges in _BOUNDS.items():
+            if stats.get(name, np.inf) + edges * heaviest <= float(top):
+                return []
     return _lost_rows(graph, rows, found, request.limit, plan.columns, top, threads=request.threads)
 
 

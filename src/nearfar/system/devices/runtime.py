@@ -257,6 +257,11 @@ def compiling_in_background(active: bool = True) -> Iterator[None]:
         _of_thread.in_background = before
 
 
+def in_use() -> bool:
+    """Return whether this process has run kernels, so that CuPy and a device are open."""
+    return bool(_programs)
+
+
 def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Program:
     """Return the program of kernel files and macros on the current device, compiled once."""
     names = (files,) if isinstance(files, str) else tuple(files)
