@@ -11,6 +11,7 @@ import pytest
 import nearfar
 import networkx as nx
 from nearfar import Graph
+from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.errors import GraphError, GraphFormatError, UnreachableError, VertexError
 from tests.program import succeed
 from tests.zoo import ZOO
@@ -126,3 +127,23 @@ def test_path_over_vertices_beyond_the_target_with_negative_weights() -> None:
     paths = nearfar.sssp(graph, 0, limit=0)
     assert paths.path_to(3) == [0, 1, 2, 3]
     assert not paths.reachable[1]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("directed", [False, True])
+def test_workers_share_the_pass_for_predecessors(dtype: str, directed: bool) -> None:
+    # A hub whose row is longer than a block, zero-weight edges (a plateau) and many equal paths.
+    rng = np.random.default_rng(5)
+    n, m = 20_000, 90_000
+    tails = np.concatenate([np.zeros(n - 1, np.int64), rng.integers(0, n, m)])
+    heads = np.concatenate([np.arange(1, n), rng.integers(0, n, m)])
+    weights = np.concatenate([np.full(n - 1, 9), rng.integers(0, 4, m)]).astype(dtype)
+    graph = Graph.from_edges(tails, heads, weights, n_vertices=n, directed=directed)
+    for edges in (graph, graph.with_weights(graph.effective_weights + weights.dtype.type(1))):
+        found = nearfar.sssp(edges, 17, device="cpu", threads=1)
+        alone = tight_predecessors(edges, 17, found.distances)
+        for threads in (2, 3, 8):
+            for _ in range(20):
+                shared = tight_predecessors(edges, 17, found.distances, threads=threads)
+                assert np.array_equal(shared, alone)
+    nearfar.verify(edges, nearfar.sssp(edges, 17, device="cpu", threads=4))

@@ -30,6 +30,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backbone, "MANY_EDGES", 1)
     monkeypatch.setattr(longer_edges, "FEWER", 1.0)
     monkeypatch.setattr(longer_edges, "_SECONDS", (1e-15, 0.0))
+    monkeypatch.setattr(longer_edges, "_TRIED", 2)
     monkeypatch.setattr(longer_edges, "_SETTLED", 2)
     monkeypatch.setattr(runtime, "compiling_in_background", lambda _=True: nullcontext())
 
@@ -129,14 +130,18 @@ def test_many_sources_leave_them_out_at_once(dtype: str, directed: bool) -> None
 def test_both_graphs_are_searched_until_they_are_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(longer_edges, "_SECONDS", (1e-15, 0.0))
     longer_edges.without_longer(hubs("int32", False, 300))  # compiles
-    for gain in (0.9, 1.1):
+    for gain, solves in (
+        (0.9, longer_edges._SETTLED),
+        (1.1, longer_edges._SETTLED),
+        (0.5, longer_edges._TRIED),
+    ):
         graph, turns = hubs("int32", False, 300), []
         longer_edges.record(graph, graph, 1.0)
-        for _ in range(2 * longer_edges._SETTLED):
+        for _ in range(2 * solves):
             searched = longer_edges.for_next(graph)
             turns.append(searched is not graph)
             longer_edges.record(graph, searched, gain if turns[-1] else 1.0)
-        assert turns == [True, False] * longer_edges._SETTLED
+        assert turns == [True, False] * solves
         assert (longer_edges.for_next(graph) is not graph) == (gain < 1)
         assert longer_edges.for_next(graph, 50) is not graph  # batches are compared by themselves
 

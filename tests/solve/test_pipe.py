@@ -161,6 +161,25 @@ def test_the_same_dtypes_on_the_device(method: str) -> None:
         assert near.dtype == np.int32
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_unreached_targets_are_no_evidence_of_lost_sums(dtype: type) -> None:
+    path = np.arange(4999)
+    weights = np.ones(4999, dtype)
+    weights[-1] = 2**30  # with as many edges a path could exceed 32 bits
+    graph = Graph.from_edges(path, path + 1, weights, n_vertices=6000)
+    stats: dict[str, object] = {}
+    rows = nearfar.distances(
+        graph, [0, 4000], targets=[4999, 5500], method="worker_per_source", stats=stats
+    )
+    assert stats["iterations"] == 2  # no row is repeated
+    assert rows[:, 0].tolist() == [4998 + 2**30, 998 + 2**30]
+    assert (rows[:, 1] == unreached_value(np.dtype(dtype))).all()
+    heavy = graph.with_weights(np.where(path > 4990, 2**30, 1).astype(dtype))
+    far = nearfar.distances(heavy, [0], targets=[4999, 5500], method="worker_per_source")
+    assert far[0, 0] == 4991 + 8 * 2**30
+    assert far[0, 1] == unreached_value(far.dtype)
+
+
 def test_a_row_of_floats_is_the_same_bits_beside_one_that_does_not_fit() -> None:
     top = float(np.finfo(np.float32).max)
     weights = np.array([top, top, 0.1, 0.2, 0.3], dtype=np.float32)

@@ -23,7 +23,8 @@ from nearfar.graph.same_distances.times import SearchTimes
 from nearfar.graph.slots import Slot
 from nearfar.system.devices import runtime
 
-_SETTLED = 40  # searches after which forms and widths have been compared
+_SETTLED = 32  # searches after which forms and widths have been compared
+_TRIED, _CLEARLY = 12, 1.25  # searches after which such a factor decides
 _SECONDS = 1e-3, 1.5e-10  # of leaving out edges, and of that per edge in each direction
 _SEVERAL = 16  # sources in each direction that take longer than that
 _SWEEPS, _AT_ONCE = 128, 8  # most sweeps, and sweeps between questions whether the last one changed
@@ -71,7 +72,9 @@ def for_next(graph: Graph, sources: int = 1) -> Graph:
         return graph
     fewer, least = state.times.of((sources == 1, True))
     all_edges, least_of_all = state.times.of((sources == 1, False))
-    if min(fewer, all_edges) < _SETTLED:
+    tried = min(fewer, all_edges)
+    differ = max(least, least_of_all) > _CLEARLY * min(least, least_of_all)
+    if tried < _TRIED or (tried < _SETTLED and not differ):
         return state.shorter if fewer <= all_edges else graph
     return state.shorter if least < least_of_all else graph
 

@@ -36,6 +36,7 @@ from nearfar.system.threads import on_threads
 
 #: Counters that bound the distances, and the edges that a search follows at once beyond them.
 _BOUNDS = {"last_threshold": 8, "farthest": 1}
+_NEARLY = 1 - 1e-12  # these bounds are rounded
 
 
 def solve(plan: Plan, rows: Any, out: Any = None) -> Answer:
@@ -306,7 +307,7 @@ def _lost(
     if not plan.signed:
         heaviest = float(graph.max_weight)
         for name, edges in _BOUNDS.items():
-            if stats.get(name, np.inf) + edges * heaviest <= float(top):
+            if stats.get(name, np.inf) + edges * heaviest < _NEARLY * float(top):
                 return []
     return _lost_rows(graph, rows, found, request.limit, plan.columns, top, threads=request.threads)
 

@@ -11,7 +11,9 @@ from nearfar.options import DeltaOptions
 
 @dataclass(frozen=True, slots=True)
 class OneLaunchOptions(DeltaOptions):
-    """Options of ``near_far@cuda``; the defaults were measured and suit most graphs.
+    """Options of ``near_far@cuda`` and ``near_far_per_source@cuda``.
+
+    The defaults were measured and suit most graphs.
 
     Parameters
     ----------
