@@ -16,8 +16,11 @@ from nearfar import Graph
 from nearfar.algorithms.near_far.one_launch import driver as one_launch
 from nearfar.algorithms.near_far.one_launch import forms as one_launch_forms
 from nearfar.algorithms.near_far.one_launch import host as one_launch_host
+from nearfar.cuda import device_rows
 from nearfar.cuda.graph.sorted_rows import SEGMENT, sorted_rows
 from nearfar.errors import SolverError
+from nearfar.generators import generate
+from nearfar.graph.dtypes import unreached_value
 from nearfar.system.devices import compiler, runtime
 from tests import oracle
 from tests.covering import pairwise
@@ -617,3 +620,34 @@ def test_a_farther_source_is_solved_again_with_whole_distances(
         paths = nearfar.sssp(graph, source, method="near_far@cuda")
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
         assert paths.stats["form"] == form
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_many_sources_one_after_another(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = generate("preferential_attachment", vertices=200, attach=3, seed=4)
+    graph = Graph(made.indptr, made.indices, made.weights.astype(dtype), directed=True)
+    sources, method = [7, 190, 7, 0], "near_far_per_source@cuda"
+    wanted = nearfar.distances(graph, sources, method="dijkstra", device="cpu")
+    stats: dict[str, Any] = {}
+    rows = nearfar.distances(graph, sources, method=method, stats=stats)
+    np.testing.assert_array_equal(rows, wanted)
+    assert stats["engine"] == method
+    assert stats["edges_relaxed"] > 0
+    columns = [3, 150, 3]
+    some = nearfar.distances(graph, sources, method=method, targets=columns)
+    np.testing.assert_array_equal(some, wanted[:, columns])
+    limit = float(np.median(wanted))
+    near = nearfar.distances(graph, sources, method=method, limit=limit)
+    np.testing.assert_array_equal(
+        near, np.where(wanted <= limit, wanted, unreached_value(wanted.dtype))
+    )
+    out = runtime.cupy().empty(wanted.shape, wanted.dtype)
+    assert nearfar.distances(graph, sources, method=method, out=out) is out
+    np.testing.assert_array_equal(out, wanted)
+    for reduce in ("sum", "nearest:3"):
+        found = nearfar.distances(graph, sources, method=method, reduce=reduce)
+        expected = nearfar.distances(graph, sources, device="cpu", reduce=reduce)
+        for left, right in zip(np.atleast_2d(found), np.atleast_2d(expected), strict=True):
+            np.testing.assert_array_equal(left, right)
+    monkeypatch.setattr(device_rows.Rows, "parts", lambda *_: [(0, 2), (2, 3)])
+    np.testing.assert_array_equal(nearfar.distances(graph, sources, method=method), wanted)

@@ -98,7 +98,7 @@ def test_any_graph_without_longer_edges_by_definition(graph: Graph) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(brandes, "MANY_EDGES", 1)
         patch.setattr(brandes, "_MANY_SOURCES", 1)
-        patch.setattr(backbone, "_FEWER", 1.0)
+        patch.setattr(backbone, "FEWER", 1.0)
         patch.setattr(backbone, "_MUCH_FEWER", 1.0)
         assert_by_definition(graph)
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.algorithms.batched import cuda, device_rows, essential
+from nearfar.algorithms.batched import cuda, essential
 from nearfar.algorithms.bellman_ford import cuda as queue_cuda
+from nearfar.cuda import device_rows
 from nearfar.cuda.device_graph import device_graph
 from nearfar.errors import NegativeCycleError, OptionError, SolverError, VertexError
 from nearfar.generators import generate
