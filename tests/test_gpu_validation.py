@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from nearfar.system.devices import compiler
 from tests.gpu.digest import VALIDATION, compiled, digest, fresh_modules
+from tests.gpu.record import adopt
 
 #: Launched without being observed, to keep the device busy while launches are queued.
 UNSEEN = {"cuda/primitives/pause.cuh"}
@@ -43,6 +46,38 @@ def test_the_digest_sees_a_change(tmp_path, monkeypatch) -> None:
         record = {"modules": {"test_x.py": {"kernels": ["kernel.cuh"], "digest": seen[0]}}}
         assert fresh_modules(record) == ({"test_x.py"} if len(seen) == 1 else set())
     assert len(set(seen)) == 3
+
+
+def test_a_record_is_completed_by_another(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(compiler, "PACKAGE", tmp_path)
+    monkeypatch.setattr(compiler, "kernel_files", lambda: ["a.cuh", "b.cuh"])
+    for file in ("a.cuh", "b.cuh"):
+        (tmp_path / file).write_text(f"int {file[0]};")
+
+    def module(file: str) -> dict[str, object]:
+        return {"kernels": [file], "digest": digest([file])}
+
+    def outcomes(*names: str, outcome: str = "passed") -> dict[str, dict[str, str]]:
+        return {name: {"outcome": outcome} for name in names}
+
+    same = dict.fromkeys(("compute_capability", "driver_cuda", "cupy", "nvrtc"), 1)
+    mine = {**same, "exit_code": 0, "sanitizer": {}, "modules": {"t_a.py": module("a.cuh")}}
+    mine["tests"] = outcomes("t_a.py::one")
+    clean = {tool: {"exit_code": 0} for tool in ("memcheck", "initcheck")}
+    verdict = {"digest": digest(["a.cuh", "b.cuh"]), **clean}
+    modules = {name: module("b.cuh") for name in ("t_b.py", "t_c.py")} | mine["modules"]
+    other = {**same, "sanitizer": verdict, "modules": modules}
+    other["tests"] = outcomes("t_b.py::one") | outcomes("t_c.py::one", outcome="failed")
+    other["tests"] |= outcomes("t_a.py::one", "t_a.py::two")
+    assert adopt(mine, other) == ["t_a.py", "t_b.py"]
+    assert list(mine["tests"]) == ["t_a.py::one", "t_a.py::two", "t_b.py::one"]
+    assert set(mine["modules"]) == {"t_a.py", "t_b.py"}
+    assert mine["sanitizer"] == verdict
+    assert adopt(mine, other) == []
+    (tmp_path / "b.cuh").write_text("int changed;")
+    assert adopt({**mine, "tests": {}, "modules": {}}, other) == ["t_a.py"]
+    with pytest.raises(SystemExit, match="different"):
+        adopt(mine, {**other, "cupy": 2})
 
 
 def test_words_and_folders_do_not_make_a_record_stale() -> None:

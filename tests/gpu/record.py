@@ -7,7 +7,8 @@ differs from that of the tree's files (comments and folders aside), if no test l
 if a test did not pass.
 
 Like ``make``, it runs only what is out of date: tests that are missing from the record or failed,
-and modules whose kernels have changed. An interrupted run can be resumed.
+and modules whose kernels have changed. An interrupted run can be resumed. ``--adopt RECORD`` takes
+these from the record of another run instead, and needs no GPU.
 """
 
 from __future__ import annotations
@@ -118,7 +119,13 @@ def main() -> int:
     parser.add_argument("-n", dest="workers", type=int, help="processes, by default 8 per GPU")
     parser.add_argument("--limit", type=int, default=420, help="seconds for all tests")
     parser.add_argument("--no-sanitizer", action="store_true")
+    parser.add_argument("--adopt", type=Path, help="record of another run that completes this one")
     given = parser.parse_args()
+    if given.adopt is not None:
+        record = json.loads(VALIDATION.read_text(encoding="utf-8"))
+        print(*adopt(record, json.loads(given.adopt.read_text(encoding="utf-8"))), sep="\n")
+        write(given.output, record)
+        return 0
     here = runtime.available()
     if here is not True:
         print(here, file=sys.stderr)
@@ -157,6 +164,28 @@ def main() -> int:
     print(device.name, len(record["tests"]), "tests, exit code", record["exit_code"])
     print({k: v for k, v in record["sanitizer"].items() if k != "text"})
     return 1 if record["exit_code"] else 0
+
+
+def adopt(record: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """Complete a record by another of the tree's kernels; return the modules taken over.
+
+    They are those that the record lacks, wholly or in part, or whose kernels have changed, if all
+    of their tests passed.
+    """
+    if any(record[name] != other[name] for name in _SAME):
+        raise SystemExit("the records are of different machines or compilers")
+    fresh, adopted = fresh_modules(record), []
+    for name in sorted(fresh_modules(other)):
+        tests = {t: outcome for t, outcome in other["tests"].items() if t.split("::")[0] == name}
+        passed = all(outcome["outcome"] != "failed" for outcome in tests.values())
+        if passed and not (name in fresh and tests.keys() <= record["tests"].keys()):
+            rest = {t: o for t, o in record["tests"].items() if t.split("::")[0] != name}
+            record["tests"] = dict(sorted({**rest, **tests}.items()))
+            record["modules"][name] = other["modules"][name]
+            adopted.append(name)
+    if sanitized(other, digest(compiler.kernel_files())):
+        record["sanitizer"] = other["sanitizer"]
+    return adopted
 
 
 def sanitized(record: dict[str, Any], code: str) -> bool:

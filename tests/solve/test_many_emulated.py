@@ -473,3 +473,17 @@ def test_sources_given_again_are_rows_of_the_device_too(method):
     np.testing.assert_array_equal(before[0], before[3])
     counted = distances(graph, given, method=f"{method}@cuda", reduce="count")
     np.testing.assert_array_equal(counted, (truth != unreached_value(truth.dtype)).sum(axis=1) - 1)
+
+
+@pytest.mark.parametrize("method", ["block_per_source", "block_per_source_global"])
+def test_a_batch_copies_nothing_of_a_device_graph(method: str, monkeypatch) -> None:
+    graph = random_graph(np.random.default_rng(6), 70, 300, np.int32)
+    cp = runtime.cupy()
+    there = Graph.from_csr(
+        cp.asarray(graph.indptr), cp.asarray(graph.indices), cp.asarray(graph.weights)
+    )
+    download = runtime.download
+    monkeypatch.setattr(runtime, "download", lambda _: pytest.fail("copied to the host"))
+    rows, before = distances(there, method=f"{method}@cuda", predecessors=True)
+    assert isinstance(before, cp.ndarray)
+    np.testing.assert_array_equal(download(rows), rows_of(graph))

@@ -34,6 +34,7 @@ _INT32_MAX = 2**31 - 1
 
 #: Bytes below which a graph is assumed to fit without a check.
 _MANY = 1 << 28
+_SAMPLE = 512  # weights that represent those of a graph, fewer than twice as many
 _AT_ONCE = 1 << 18  # weights converted at a time
 
 
@@ -62,9 +63,9 @@ class HostArrays:
         """Return the largest out-degree."""
         return int(np.diff(self.indptr).max()) if len(self.indptr) > 1 else 0
 
-    def weight_sample(self, step: int) -> NDArray[Any]:
-        """Return every ``step``-th weight, starting with the first; ones without weights."""
-        return self._effective_weights()[::step]
+    def weight_sample(self) -> NDArray[Any]:
+        """Return evenly spaced weights, starting with the first; ones without weights."""
+        return self._effective_weights()[:: sample_step(len(self.indices))]
 
     def _effective_weights(self) -> NDArray[Any]:
         weights = self.weights
@@ -124,6 +125,11 @@ class HostArrays:
             return None
         tails = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
         return unpaired_edge(tails, self.indices, weights)
+
+
+def sample_step(m: int) -> int:
+    """Return the distance between the edges of a sample."""
+    return max(1, m // _SAMPLE)
 
 
 def runs(

@@ -26,7 +26,6 @@ _BALL = 2048
 _EDGES = 1 << 15
 _LEVELS = 64
 _ROW = 1 << 12  # edges scanned per row, at most
-_SAMPLE = 512
 _SPREAD = 2.0  # mean over median weight above which twice the median is the usual weight
 _WEIGHT_SPREAD: Slot[float] = Slot("weight spread")
 _ESTIMATED_HOPS: Slot[float] = Slot("estimated hops")
@@ -155,8 +154,7 @@ def weight_spread(graph: Graph) -> float:
     def make() -> float:
         if not (graph.is_weighted and graph.n_edges):
             return 1.0
-        step = max(1, graph.n_edges // _SAMPLE)
-        sample = np.abs(graph.weight_sample(step).astype(np.float64))
+        sample = np.abs(graph.weight_sample().astype(np.float64))
         sample.sort()
         sample /= sample[-1] or 1  # so that no sum overflows
         # np.median and np.mean take longer than a solve of a small graph.

@@ -471,9 +471,9 @@ class Graph(Vertices, Exchange):
         vertices = np.arange(self.n_vertices, dtype=self.index_dtype if dtype is None else dtype)
         return np.repeat(vertices, self.degrees)
 
-    def weight_sample(self, step: int) -> NDArray[Any]:
-        """Return every ``step``-th weight on the host; ones without weights."""
-        return self._arrays.weight_sample(step)
+    def weight_sample(self) -> NDArray[Any]:
+        """Return evenly spaced weights on the host; ones without weights."""
+        return self._arrays.weight_sample()
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
         """Return the targets of the first edges of some vertices, at most ``most`` per vertex."""

@@ -21,6 +21,7 @@ from nearfar.graph.build import (
     refuse_row,
     refuse_weight,
     runs,
+    sample_step,
     unpaired_edge,
 )
 from nearfar.graph.given import as_weight_dtype, checked_indices
@@ -42,6 +43,7 @@ class DeviceArrays:
 
     device_arrays: tuple[Any, Any, Any]
     scan: dict[str, Any]
+    sample: NDArray[Any] | None = None  # some weights on the host, copied with the scan
 
     @property
     def indptr(self) -> NDArray[Any]:
@@ -66,12 +68,12 @@ class DeviceArrays:
         """Return the largest out-degree."""
         return int(self.scan["max_degree"])
 
-    def weight_sample(self, step: int) -> NDArray[Any]:
-        """Return every ``step``-th weight on the host, starting with the first."""
-        _, indices, weights = self.device_arrays
-        if weights is None:
-            return np.ones(-(-len(indices) // step), dtype=np.int32)
-        return runtime.download(weights[::step].copy())
+    def weight_sample(self) -> NDArray[Any]:
+        """Return evenly spaced weights on the host, starting with the first."""
+        if self.sample is not None:
+            return self.sample
+        m = len(self.device_arrays[1])
+        return np.ones(-(-m // sample_step(m)), dtype=np.int32)
 
     def rows_of(self, vertices: NDArray[Any], most: int) -> NDArray[Any]:
         """Return the targets of the first edges of some vertices, on the host."""
@@ -134,7 +136,10 @@ def _checked(indptr: Any, indices: Any, weights: Any) -> DeviceArrays:
     scan = _scan(indptr, indices, weights)
     if scan.pop("n_negative_zero"):
         weights = weights + weights.dtype.type(0)  # -0.0 + 0.0 is 0.0
-    return DeviceArrays((indptr, indices, weights), scan)
+    sample = None
+    if weights is not None and len(weights):
+        sample = runtime.download(weights[:: sample_step(len(weights))].copy())
+    return DeviceArrays((indptr, indices, weights), scan, sample)
 
 
 def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = True) -> DeviceArrays:
@@ -157,7 +162,7 @@ def validate(indptr: Any, indices: Any, weights: Any = None, *, copy: bool = Tru
     kept = first, targets, values
     if copy:
         kept = tuple(map(_own, kept, given))
-    return DeviceArrays(kept, made.scan)
+    return DeviceArrays(kept, made.scan, made.sample)
 
 
 def from_edges(

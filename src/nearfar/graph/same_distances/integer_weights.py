@@ -25,7 +25,6 @@ AGREES_UP_TO = {
 #: Number of edges from which searches in int32 save more than the conversions take.
 MANY_EDGES = 1 << 12
 _IN_INT32: Slot[Graph | None] = Slot("integer weights in int32")
-_SAMPLE = 512  # weights looked at before all of them are converted
 
 
 def in_int32(graph: Graph) -> Graph | None:
@@ -44,7 +43,7 @@ def _converted(graph: Graph) -> Graph | None:
         return None
     if graph.max_weight > AGREES_UP_TO[graph.weight_dtype]:
         return None
-    sample = graph.weight_sample(max(1, graph.n_edges // _SAMPLE))
+    sample = graph.weight_sample()
     if not np.array_equal(sample, np.floor(sample)):
         return None
     try:
