@@ -33,8 +33,8 @@ class BlockOptions(DeltaOptions):
     Parameters
     ----------
     delta : float or None
-        Step of the threshold in units of the weights. None means 32 times the mean weight over the
-        mean degree, but at least the mean weight; twice the median replaces a larger mean weight.
+        Step of the threshold in units of the weights. None means the mean weight, or twice the
+        median if less, times 32 / mean degree or 1.
     slot_bits : {16, 32, 64} or None
         Bits per distance in shared memory. None tries 16 for integers if more blocks then fit; rows
         that do not fit are repeated. Floats always have the bits of the weights.

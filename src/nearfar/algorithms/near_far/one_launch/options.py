@@ -13,8 +13,6 @@ from nearfar.options import DeltaOptions
 class OneLaunchOptions(DeltaOptions):
     """Options of ``near_far@cuda`` and ``near_far_per_source@cuda``.
 
-    The defaults were measured and suit most graphs.
-
     Parameters
     ----------
     delta : float or None
