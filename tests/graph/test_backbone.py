@@ -147,6 +147,27 @@ def test_short_searches_find_detours(dtype: str) -> None:
     assert shorter(flat) is None
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_short_searches_find_paths_over_hubs_of_long_rows(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Rings around eight hubs, each of 250 leaves: a search looks at 64 edges of a hub.
+    monkeypatch.setattr(backbone, "FEWER", 0.0)  # no pivot
+    monkeypatch.setattr(backbone, "_MUCH_FEWER", 0.99)
+    leaves = np.arange(8, 2008)
+    tails = np.concatenate([leaves, leaves, np.arange(8)])
+    heads = np.concatenate([np.roll(leaves, -1), (leaves - 8) // 250, np.roll(np.arange(8), -1)])
+    keys = np.random.default_rng(3).integers(100, 1000, len(tails))
+    graph = Graph.from_edges(tails, heads, keys.astype(dtype) / 8, directed=False)
+    graph = graph if dtype[0] == "f" else graph.with_weights((graph.weights * 8).astype(dtype))
+    found = shorter(graph)
+    assert found is not None
+    exact = nearfar.distances(graph, method="dijkstra", device="cpu")
+    longer = int((graph.effective_weights > exact[graph.tails(), graph.indices]).sum())
+    assert longer * 0.6 < graph.n_edges - found.n_edges <= longer
+    assert np.array_equal(nearfar.distances(found, method="dijkstra", device="cpu"), exact)
+
+
 @pytest.mark.parametrize("degree", [200, 300])
 def test_long_rows_and_more_vertices_than_a_short_search_remembers(
     degree: int, monkeypatch: pytest.MonkeyPatch

@@ -67,8 +67,13 @@ NEARFAR_INLINE bool exceeds(Weight weight, SumOf<Weight> bound, double error, do
 template <class Weight>
 class ShortSearch {
  public:
-  ShortSearch(const int32_t* indptr, const int32_t* indices, const Weight* weights)
-      : indptr_(indptr), indices_(indices), weights_(weights), slots_(kSlots) {}
+  // `both_ways`: whether every edge has the same weight in the other direction.
+  ShortSearch(const int32_t* indptr, const int32_t* indices, const Weight* weights, bool both_ways)
+      : indptr_(indptr),
+        indices_(indices),
+        weights_(weights),
+        both_ways_(both_ways),
+        slots_(kSlots) {}
 
   // Clears kept[e] of edges from u that are longer than a path that the search finds. No path to u
   // is longer than `far`.
@@ -95,8 +100,7 @@ class ShortSearch {
       }
     }
     for (int32_t e = begin; e < end; ++e) {
-      const auto bound = static_cast<SumOf<Weight>>(find(indices_[e]).distance);
-      if (exceeds(weights_[e], bound, kError, far)) kept[e] = 0;
+      if (kept[e] != 0 && exceeds(weights_[e], bound_of(indices_[e]), kError, far)) kept[e] = 0;
     }
     for (Label* const label : used_) label->vertex = -1;
     used_.clear();
@@ -116,6 +120,20 @@ class ShortSearch {
     int32_t vertex;
     bool operator<(const Entry& other) const { return distance > other.distance; }
   };
+
+  // Returns the least length of the paths found to a neighbour of the source. A search seldom finds
+  // it in the long row of a hub, but the hub in its own row.
+  SumOf<Weight> bound_of(int32_t vertex) {
+    auto bound = static_cast<SumOf<Weight>>(find(vertex).distance);
+    if (!both_ways_) return bound;
+    const int32_t first = indptr_[vertex];
+    const int32_t last = std::min(indptr_[vertex + 1], first + static_cast<int32_t>(kLooked));
+    for (int32_t e = first; e < last; ++e) {
+      const Label& label = find(indices_[e]);
+      if (label.vertex >= 0) bound = std::min(bound, candidate(label.distance, weights_[e]));
+    }
+    return bound;
+  }
 
   // Returns the label of a vertex, or a free one for it.
   Label& find(int32_t vertex) {
@@ -139,6 +157,7 @@ class ShortSearch {
 
   const int32_t *indptr_, *indices_;
   const Weight* weights_;
+  const bool both_ways_;
   std::vector<Label> slots_;
   std::vector<Label*> used_;
   std::vector<Entry> heap_;
@@ -189,7 +208,7 @@ void drop_by_pivot(const Ints& indptr, const Ints& indices, const ConstArray& we
 // given tails or all. `reach`: the greatest length of a path to each vertex, for floats.
 void drop_by_searches(const Ints& indptr, const Ints& indices, const ConstArray& weights,
                       const std::optional<Reach>& reach, const std::optional<Ints>& tails,
-                      const Array& kept, int threads) {
+                      bool both_ways, const Array& kept, int threads) {
   with_weight_type(weights.dtype(), [&](auto tag) {
     using Weight = decltype(tag);
     const std::size_t n = indptr.size() - 1, m = indices.size();
@@ -200,7 +219,7 @@ void drop_by_searches(const Ints& indptr, const Ints& indices, const ConstArray&
     const nb::gil_scoped_release release;
     spread_blocks(count, kSearches, threads, [&](const auto& each_block, Interrupt& interrupt) {
       ShortSearch<Weight> search(indptr.data(), indices.data(),
-                                 static_cast<const Weight*>(weights.data()));
+                                 static_cast<const Weight*>(weights.data()), both_ways);
       each_block([&](int64_t first, int64_t last) {
         for (int64_t i = first; i < last; ++i) {
           const int32_t u = tails ? tails->data()[i] : static_cast<int32_t>(i);
@@ -261,8 +280,8 @@ NEARFAR_BIND(m) {
   m.def("kept_per_row", &kept_per_row, nb::arg("indptr"), nb::arg("kept"), nb::arg("sizes"),
         nb::arg("threads"));
   m.def("drop_by_searches", &drop_by_searches, nb::arg("indptr"), nb::arg("indices"),
-        nb::arg("weights"), nb::arg("reach").none(), nb::arg("tails").none(), nb::arg("kept"),
-        nb::arg("threads"));
+        nb::arg("weights"), nb::arg("reach").none(), nb::arg("tails").none(),
+        nb::arg("both_ways"), nb::arg("kept"), nb::arg("threads"));
   m.def("keep_edges", &keep_edges, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
         nb::arg("kept"), nb::arg("out_indptr"), nb::arg("out_indices"), nb::arg("out_weights"),
         nb::arg("threads"));

@@ -157,7 +157,8 @@ def _advance(graph: Graph, state: _State, threads: int, search: Search) -> None:
             else:
                 before = state.shorter or graph
                 kept = np.ones(before.n_edges, np.uint8)
-                _cpu.drop_by_searches(*_parts(before), state.reach, None, kept, threads)
+                both_ways = not graph.directed
+                _cpu.drop_by_searches(*_parts(before), state.reach, None, both_ways, kept, threads)
                 state.shorter = _with(before, kept, _MUCH_FEWER, threads) or state.shorter
                 state.step = None
         except MemoryError:  # the search itself may still fit
@@ -196,7 +197,7 @@ def _tried(graph: Graph, reach: NDArray[np.float64] | None) -> tuple[float, floa
     tails = np.arange(0, graph.n_vertices, step, dtype=np.int32)
     kept = np.ones(graph.n_edges, np.uint8)
     began = time.perf_counter()
-    _cpu.drop_by_searches(*_parts(graph), reach, tails, kept, 1)
+    _cpu.drop_by_searches(*_parts(graph), reach, tails, not graph.directed, kept, 1)
     seconds = time.perf_counter() - began
     edges = int((graph.indptr[tails + 1] - graph.indptr[tails]).sum())
     dropped = graph.n_edges - np.count_nonzero(kept)
