@@ -32,12 +32,13 @@
 namespace nearfar::backbone {
 namespace {
 
-constexpr int64_t kRows = 1 << 11;     // vertices that a worker processes at a time
-constexpr int64_t kSearches = 1 << 7;  // short searches that it does at a time
-constexpr std::size_t kSettled = 24;   // vertices that a short search settles
-constexpr std::size_t kLongRow = 256;  // edges from which a vertex keeps all
-constexpr std::size_t kLooked = 64;    // edges of another row that a short search looks at
-constexpr int kSlotBits = 11;          // of the table of its vertices
+constexpr int64_t kRows = 1 << 11;           // vertices that a worker processes at a time
+constexpr int64_t kSearches = 1 << 7;        // short searches that it does at a time
+constexpr std::size_t kSettled = 24;         // vertices that a short search settles
+constexpr std::size_t kSettledBothWays = 8;  // where it also reads the rows of neighbours
+constexpr std::size_t kLongRow = 256;        // edges from which a vertex keeps all
+constexpr std::size_t kLooked = 64;          // edges of another row that a short search looks at
+constexpr int kSlotBits = 11;                // of the table of its vertices
 constexpr std::size_t kSlots = std::size_t{1} << kSlotBits;
 constexpr std::size_t kLabels = kSlots / 2;
 
@@ -83,7 +84,8 @@ class ShortSearch {
     const Weight most = *std::max_element(weights_ + begin, weights_ + end);
     if (!(most > 0)) return;  // nothing is shorter
     lower(u, 0);
-    for (std::size_t settled = 0; settled < kSettled && !heap_.empty();) {
+    const std::size_t most_settled = both_ways_ ? kSettledBothWays : kSettled;
+    for (std::size_t settled = 0; settled < most_settled && !heap_.empty();) {
       std::pop_heap(heap_.begin(), heap_.end());
       const auto [distance, vertex] = heap_.back();
       heap_.pop_back();
@@ -280,8 +282,8 @@ NEARFAR_BIND(m) {
   m.def("kept_per_row", &kept_per_row, nb::arg("indptr"), nb::arg("kept"), nb::arg("sizes"),
         nb::arg("threads"));
   m.def("drop_by_searches", &drop_by_searches, nb::arg("indptr"), nb::arg("indices"),
-        nb::arg("weights"), nb::arg("reach").none(), nb::arg("tails").none(),
-        nb::arg("both_ways"), nb::arg("kept"), nb::arg("threads"));
+        nb::arg("weights"), nb::arg("reach").none(), nb::arg("tails").none(), nb::arg("both_ways"),
+        nb::arg("kept"), nb::arg("threads"));
   m.def("keep_edges", &keep_edges, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights"),
         nb::arg("kept"), nb::arg("out_indptr"), nb::arg("out_indices"), nb::arg("out_weights"),
         nb::arg("threads"));
