@@ -414,6 +414,16 @@ def test_a_graph_larger_than_the_device_stays_on_the_host(
         assert first(graph, device="auto").endswith("@cpu")
 
 
+def test_a_gpu_in_use_is_considered_for_shorter_searches(emulated_gpu: object) -> None:
+    graph = generate("uniform_random", vertices=300, degree=4)
+    (cpu, *_) = priced("cpu", "sssp")
+    quick, quicker = (choose.Choice(cpu, seconds, "") for seconds in (1e-3, 1e-4))
+    assert not choose._gpu_is_worth(graph, [quick])
+    device_graph(graph)
+    assert choose._gpu_is_worth(graph, [quick])
+    assert not choose._gpu_is_worth(graph, [quicker])
+
+
 def test_no_gpu_is_looked_for_where_none_can_win(monkeypatch: pytest.MonkeyPatch) -> None:
     from nearfar.system.devices import runtime
 

@@ -64,25 +64,26 @@ def near_far_per_source(
     rows = Rows(graph, sources, workspace)
     if rows.nothing is not None:
         return rows.nothing
-    targets = (
-        rows.columns if rows.columns is None else rows.columns.astype(rows.device.vertex_dtype)
-    )
-    alone = Workspace(limit=workspace.limit, targets=targets)
-    solved: list[Any] = []
-    counts: dict[str, Any] = dict.fromkeys(_COUNTED, 0)
-    farthest: list[float] = []
+    columns, solved = rows.columns, list[Any]()
+    if columns is not None:
+        columns = columns.astype(rows.device.vertex_dtype)
+    alone = Workspace(limit=workspace.limit, targets=columns)
+    stats: dict[str, Any] = {**dict.fromkeys(_COUNTED, 0), "last_threshold": 0.0}
     for first, last in rows.parts(graph.n_vertices * graph.weight_dtype.itemsize):
         out = rows.memory(first, last)
         for row, source in zip(out, sources[first:last].tolist(), strict=True):
             found = solve_in_one_launch(graph, source, options, alone)
-            values = found.distances if rows.columns is None else found.distances[rows.columns]
+            values = found.distances if columns is None else found.distances[columns]
             row.data.copy_from_device_async(values.data, values.nbytes)
             for name in _COUNTED:
-                counts[name] += found.stats[name]
-            farthest.append(found.stats.get("last_threshold", math.inf))
+                stats[name] += found.stats[name]
+            threshold = found.stats.get("last_threshold", math.inf)
+            stats["last_threshold"] = max(stats["last_threshold"], threshold)
         solved.append(rows.kept(out))
     rows.timer.stop()
-    return rows.answer(solved, (), **counts, last_threshold=max(farthest))
+    if stats["last_threshold"] == math.inf:
+        del stats["last_threshold"]  # some solves went beyond theirs
+    return rows.answer(solved, (), **stats)
 
 
 @variant(
