@@ -4,7 +4,7 @@ No shortest path contains such an edge, so every search finds the same distances
 graphs with hubs or widely spread weights they are a third to nine tenths of all edges, and most
 exceed the path over one hub. A search from it and to it finds them, once the searches of a graph
 have taken as long. In clusters and meshes short searches from each vertex find more, if those from
-a few vertices do; they take as long as 20 to 80 searches. A shorter graph is kept if it has
+a few vertices do; they take as long as 6 to 25 searches. A shorter graph is kept if it has
 clearly fewer edges. It is close to the metric backbone [1]_.
 
 References
@@ -43,7 +43,7 @@ _SECONDS = 2e-8  # of leaving out edges by a pivot, per edge and vertex
 _WORKERS = 4  # that speed this up
 _BOTH_WAYS = 3  # times as long if edges have to be reversed first
 _SEVERAL = 16  # sources per worker that take longer than that
-_MANY_SOURCES = 1 << 10  # sources that take longer than a short search from each vertex
+_MANY_SOURCES = 1 << 8  # sources that take longer than a short search from each vertex
 _SAMPLE = 256  # vertices from which short searches are tried
 _MUCH_FEWER = 0.8  # the same for short searches
 _SHARE = 4  # the copy may take one part in this many of the free memory
