@@ -30,9 +30,8 @@ from nearfar.system.threads import default_threads
 
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is considered, unless one is in use
 _CALL = 2e-4  # the same if one is in use
-# One of many searches costs more than a single one relative to batch variants: each row is new
-# memory, and workers share caches. On smaller graphs the call from Python also matters.
-_CROWDED, _LARGE = 2.0, 20_000  # factor; vertices
+_SPARSE = 2.5e-9  # seconds to look at an entry of a row that becomes sparse
+_LARGE = 20_000  # vertices of graphs on which a call from Python per source takes little
 #: Sample searches that estimate how early a request's searches stop, and their largest share of the
 #: run's time.
 _PROBES, _PROBED = 4, 0.05
@@ -139,6 +138,8 @@ def estimates(
             cost = _estimate(v, facts, request)
             if cost is not None:
                 seconds = on_the_way + cost.seconds * speeds.factor(v.id)
+                if request.sparse and v.sparse is None:
+                    seconds += _SPARSE * request.n_sources * facts.n
                 found.append(Choice(v, seconds, cost.reason + words))
         if device == "cpu" and request.problem != "sssp":
             found += _source_by_source(facts, request, speeds)
@@ -173,7 +174,7 @@ def _estimate(variant: Variant, facts: Facts, request: Request) -> Estimate | No
 
 def _share_within(facts: Facts, request: Request) -> float | None:
     """Return the share of the edges within the limit, if sample searches are small."""
-    if request.problem == "sssp" or request.limit is None or request.targets is not None:
+    if request.problem == "sssp" or request.limit is None:
         return None
     if facts.graph.n_negative or not facts.m:
         return None
@@ -230,7 +231,7 @@ def _source_by_source(facts: Facts, request: Request, speeds: Machine) -> Iterat
     for v in _accepting(facts.graph, "cpu", "sssp"):
         cost = _estimate(v, facts, alone)
         if cost is not None:
-            seconds = each * _CROWDED * cost.seconds * speeds.factor(v.id)
+            seconds = each * cost.seconds * speeds.factor(v.id)
             yield Choice(v, seconds, f"source by source: {cost.reason}")
 
 

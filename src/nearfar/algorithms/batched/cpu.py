@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
-from nearfar.cpu.costs import bucket_search, heap_search
+from nearfar.cpu.costs import heap_search
 from nearfar.cpu.rows import answer_rows, masks
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.facts import Facts, usual_weight
@@ -18,9 +18,10 @@ from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 BATCH = frozenset({"batch", "all_pairs"})
-_SHARED_CACHE = 2**25  # bytes
+_OWN_CACHE, _SHARED_CACHE = 2**19, 2**24  # bytes of a core's cache, and of all cores'
 #: Below this number of vertices the queue is short and a heap costs less than a ring of buckets.
 _BUCKETS_FROM = 512
+_REACH = 0.7  # hops times mean weight, over the range of a lane, up to which distances fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +73,21 @@ class WorkerOptions:
 
 
 def _searches(facts: Facts, request: Request) -> Estimate:
-    """Estimate one source per worker; fitted, as lanes are, to ``benchmarks/all_pairs.py``."""
-    k = request.n_sources
-    # Measured: 1.5 times the model of a single search on roads and grids, about 1 elsewhere.
-    # The working set of searches that stop early fits the caches.
-    buckets = WorkerOptions().buckets(facts.graph)
-    one = 0.75 * (1 + facts.share) * bucket_search(facts) if buckets else heap_search(facts)
+    """Estimate one source per worker; fitted, as lanes are, to 22 graphs of the zoo."""
+    k, n = request.n_sources, facts.n
+    if WorkerOptions().buckets(facts.graph):
+        vertex, edge = 8e-9 + 15e-9 * min(1.0, n / 2**20), 3e-9 + 1.5e-9 * min(1.0, n / 1e5)
+        # With uneven weights vertices are scanned again.
+        one = (n * vertex + facts.m * edge) * (1 + 0.18 * _unevenness(facts))
+        one *= 0.5 * (
+            1 + facts.share
+        )  # the working set of searches that stop early fits the caches
+    else:
+        one = heap_search(facts)
     words = "searches that have little in common"
     if facts.share < 1:
-        width = facts.n if request.targets is None else len(request.targets)
-        one = one * facts.share + width * 4e-10
+        width = n if request.targets is None else len(request.targets)
+        one = one * facts.share + width * 5e-10
         words += f" and stop after {facts.share:.2%} of the edges"
     workers = max(1, min(request.threads, k))
     return Estimate(k * one / workers, words)
@@ -123,24 +129,38 @@ def worker_per_source(
 
 
 def _sweeps(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate lanes; on 22 graphs the choice by it took at most 1.35 times as long as the best."""
-    k, n, dtype = request.n_sources, facts.n, facts.dtype
+    """Estimate lanes, within a factor of two on most of the graphs that they are fitted to."""
+    k, n = request.n_sources, facts.n
     if k < 8:
         return None
-    width = 64 if dtype.kind == "i" else 128 // dtype.itemsize
+    width, attempts = _lanes(facts)
     batches = -(-k // width)
     # Identical searches scan a vertex once, unrelated ones once per source; hops and degree tell
     # them apart. With uneven weights a vertex is scanned up to 14 times as often.
     apart = 2 + min(max(0.27, 0.022 * facts.degree**2), 0.75) * facts.hops
     scans = n / (batches / k + 1 / apart)
     scans *= 1 + 0.75 * max(_unevenness(facts) - 3, 0.0) * min(facts.hops / 32, 1.0)
-    scans *= facts.share if request.targets is None else 1.0  # a sweep stops only at a limit
-    beyond = min(1.0, 128 * n / _SHARED_CACHE)
-    sweep = scans * (1e-7 + facts.degree * (9e-9 + 8e-8 * beyond)) + n * width * 1.3e-9
+    if request.targets is None or request.limit is not None:
+        scans *= facts.share  # a sweep stops only at a limit
+    vertex = 2e-8 + 3e-8 * min(1.0, 128 * n / _OWN_CACHE)
+    edge = 4.5e-9 + 4e-8 * min(1.0, 128 * n / _SHARED_CACHE)
+    sweep = scans * (vertex + facts.degree * edge) + n * width * 6.5e-10
     return Estimate(
-        1e-5 + batches * sweep / min(max(request.threads, 1), batches),
+        1e-5 + attempts * batches * sweep / min(max(request.threads, 1), batches),
         f"{width} sources per sweep, about {facts.hops:,.0f} hops",
     )
+
+
+def _lanes(facts: Facts) -> tuple[int, float]:
+    """Return the width of a sweep and the number of attempts until distances fit a lane."""
+    if facts.dtype.kind == "f":
+        return 128 // facts.dtype.itemsize, 1.0
+    heaviest = float(facts.graph.max_weight)
+    for bits in (16, 32):
+        if heaviest < 2.0 ** (bits - 2):
+            fits = facts.hops * facts.graph.mean_weight < _REACH * 2.0**bits
+            return (1024 // bits, 1.0) if fits else (512 // bits, 1.5)
+    return 16, 1.0
 
 
 def _lane_bytes(graph: Graph, request: Request) -> int:

@@ -28,6 +28,7 @@ _TRIED, _CLEARLY = 12, 1.25  # searches after which such a factor decides
 _SECONDS = 1e-3, 1.5e-10  # of leaving out edges, and of that per edge in each direction
 _SEVERAL = 16  # sources in each direction that take longer than that
 _SWEEPS, _AT_ONCE = 128, 8  # most sweeps, and sweeps between questions whether the last one changed
+_SHARE = 4  # the copy may take one part in this many of the free memory
 _THREADS = 256
 _KERNELS = "cuda/graph/longer_edges.cuh"
 
@@ -98,7 +99,7 @@ def without_longer(graph: Graph) -> Graph | None:
     """
     device = device_graph(graph)
     n, m, size = device.n, device.m, device.weight_dtype.itemsize
-    runtime.require_memory(m * (9 + size) + n * (4 + 4 * size))
+    runtime.require_memory(_SHARE * (m * (13 + 3 * size) + n * (4 + 4 * size)))
     cp, program = runtime.cupy(), runtime.program(_KERNELS, device.macros)
     blocks = max(1, min(runtime.device().multiprocessors * 8, -(-m // _THREADS)))
     ends = {"edges": device.edges, "tails": cp.empty(m, device.vertex_dtype), "m": np.int64(m)}

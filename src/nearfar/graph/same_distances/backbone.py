@@ -45,6 +45,7 @@ _BOTH_WAYS = 3  # times as long if edges have to be reversed first
 _SEVERAL = 16  # sources per worker that take longer than that
 _MANY_SOURCES = 1 << 8  # sources that take longer than a short search from each vertex
 _SAMPLE = 256  # vertices from which short searches are tried
+_TRIAL_SECONDS = 2.5e-3  # of these
 _MUCH_FEWER = 0.8  # the same for short searches
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _SAFE = 4  # margin for errors of sums, of which half is needed
@@ -57,7 +58,7 @@ class _State:
     The next step is taken after some seconds of one worker, or before as many sources.
     """
 
-    step: Literal["pivot", "searches"] | None
+    step: Literal["pivot", "trial", "searches"] | None
     cost: float = 0.0
     sources: int = 0
     shorter: Graph | None = None
@@ -151,8 +152,9 @@ def _advance(graph: Graph, state: _State, threads: int, search: Search) -> None:
             elif step == "pivot":
                 kept, state.reach = _by_pivot(graph, threads, search)
                 state.shorter = _with(graph, kept, FEWER, threads)
-                seconds, left = _tried(state.shorter or graph, state.reach)
-                state.cost, state.sources = seconds, _MANY_SOURCES
+                state.step, state.cost, state.sources = "trial", _TRIAL_SECONDS, _MANY_SOURCES
+            elif step == "trial":
+                state.cost, left = _tried(state.shorter or graph, state.reach)
                 state.step = "searches" if left <= _MUCH_FEWER else None
             else:
                 before = state.shorter or graph
