@@ -43,6 +43,7 @@ _SECONDS = 2e-8  # of leaving out edges by a pivot, per edge and vertex
 _WORKERS = 4  # that speed this up
 _BOTH_WAYS = 3  # times as long if edges have to be reversed first
 _SEVERAL = 16  # sources per worker that take longer than that
+_SHORT = 5e6  # sources times edges and vertices below which a graph of its own takes longer
 _MANY_SOURCES = 1 << 8  # sources that take longer than a short search from each vertex
 _SAMPLE = 256  # vertices from which short searches are tried
 _TRIAL_SECONDS = 2.5e-3  # of these
@@ -85,6 +86,7 @@ def for_next(graph: Graph, sources: int, threads: int, search: Search) -> Graph:
     state = _state(graph)
     while state.step is not None:
         several = sources >= state.sources * (threads if state.step == "pivot" else 1)
+        several = several and sources * (graph.n_edges + graph.n_vertices) >= _SHORT
         if not several and state.spent < state.cost / min(threads, _WORKERS):
             break
         if _LOCK.locked():
