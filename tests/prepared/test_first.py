@@ -67,6 +67,18 @@ def test_floats_are_prepared_as_integers_are(dtype: str) -> None:
     assert stats["engine"] == FIRST
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_of_floats_have_the_bits_of_a_search_however_many(dtype: str) -> None:
+    graph = mesh(70, dtype)
+    rows, stats = chosen(graph)
+    assert stats["engine"] != FIRST
+    for source in (0, 17, 4899):
+        one = nearfar.sssp(graph, source, method="dijkstra").distances
+        np.testing.assert_array_equal(rows[source], one)
+    found = explain(graph, problem="all_pairs", n_sources=4900, device="cpu", threads=1)
+    assert "the sums of a search" in found.others[FIRST]
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
 def test_by_name_it_gives_the_same_bits(dtype: str) -> None:
     graph = mesh(20, dtype)

@@ -1,7 +1,8 @@
 // Predecessors of finished distances, by the tight-edge rule; see proof.cpp.
 //
-// Workers share the edges. The smallest of several predecessors is a minimum, so that it is the same
-// in any order; relaxed order suffices, since the workers' end orders the stores before all reads.
+// Workers share the edges. The smallest of several predecessors is a minimum, so that it is the
+// same in any order; relaxed order suffices, since the workers' end orders the stores before all
+// reads.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +68,8 @@ class TightEdges {
       if (threads_ > 1 && m >= kShared) {
         std::atomic<bool> plateau{false};
         spread_blocks(csr_.n, kBlock, threads_, [&](const auto& each_block, Interrupt&) {
-          each_block([&](int64_t first, int64_t last) { std::fill(p + first, p + last, Index{-1}); });
+          each_block(
+              [&](int64_t first, int64_t last) { std::fill(p + first, p + last, Index{-1}); });
         });
         spread_blocks(m, kBlock, threads_, [&](const auto& each_block, Interrupt& interrupt) {
           each_block([&](int64_t first, int64_t last) {
