@@ -76,30 +76,21 @@ def is_ready(graph: Graph) -> bool:
     return isinstance(graph, Prepared) or _READY.filled(graph)
 
 
-def cost_of_rows(
-    facts: Facts,
-    request: Request,
-    searches: float,
-    rows: Callable[[Facts, Request, Prepared], float],
-    guessed: Callable[[Facts, Request, Guess], tuple[float, float]],
-) -> Estimate | None:
-    """Estimate a call that prepares the graph first, for rows with the bits of a search."""
-    if facts.dtype.kind == "f" and request.comes_back and not isinstance(facts.graph, Prepared):
-        return Estimate(math.inf, "rows of floats have the sums of a search, not in fixed point")
-    return cost_of_preparing(facts, request, searches, rows, guessed)
-
-
 def cost_of_preparing(
     facts: Facts,
     request: Request,
     searches: float,
     rows: Callable[[Facts, Request, Prepared], float],
     guessed: Callable[[Facts, Request, Guess], tuple[float, float]],
+    *,
+    pairs: bool = False,
 ) -> Estimate | None:
-    """Estimate a call that prepares the graph first."""
+    """Estimate a call that prepares the graph first, for rows or for pairs."""
     graph, k = facts.graph, request.n_sources
     if isinstance(graph, Prepared) or graph.on_device:
         return None
+    if facts.dtype.kind == "f" and request.comes_back and not pairs:
+        return Estimate(math.inf, "rows of floats have the sums of a search, not in fixed point")
     ready = _READY.get(graph)
     if ready is not None:
         return Estimate(rows(facts, request, ready), "prepared by an earlier call")

@@ -18,7 +18,7 @@ from nearfar.prepared.cpu.exact import restored_rows
 from nearfar.prepared.first import (
     FirstOptions,
     can_be_prepared,
-    cost_of_rows,
+    cost_of_preparing,
     fits_arcs,
     is_ready,
     of_prepared,
@@ -99,7 +99,7 @@ def _gain(facts: Facts, request: Request) -> float:
 
 def _first(facts: Facts, request: Request) -> Estimate | None:
     searches = request.n_sources * facts.share * bucket_search(facts) / _gain(facts, request)
-    return cost_of_rows(facts, request, searches, _rows_seconds, _guessed)
+    return cost_of_preparing(facts, request, searches, _rows_seconds, _guessed)
 
 
 def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float]:

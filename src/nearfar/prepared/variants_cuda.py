@@ -23,7 +23,7 @@ from nearfar.prepared.cuda.sinks.rows import DeviceRows, RowForm
 from nearfar.prepared.first import (
     FirstOptions,
     can_be_prepared,
-    cost_of_rows,
+    cost_of_preparing,
     fits_arcs,
     of_prepared,
 )
@@ -83,7 +83,7 @@ def _swept(facts: Facts, request: Request, arcs: float, height: float) -> float:
 
 def _first(facts: Facts, request: Request) -> Estimate | None:
     searches = request.n_sources * _SEARCHED * facts.n
-    return cost_of_rows(facts, request, searches, _rows_seconds, _guessed)
+    return cost_of_preparing(facts, request, searches, _rows_seconds, _guessed)
 
 
 def _guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float]:

@@ -152,7 +152,7 @@ def _prepared_for(call: _Call, graph: Graph, entries: _Pairs) -> Prepared | None
     def guessed(facts: Facts, request: Request, found: Guess) -> tuple[float, float]:
         return found.weights, count * _walk_seconds(facts)
 
-    cost = cost_of_preparing(Facts(graph), request, searches, walks, guessed)
+    cost = cost_of_preparing(Facts(graph), request, searches, walks, guessed, pairs=True)
     if cost is None or cost.seconds >= searches:
         return None
     try:
