@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 import nearfar
+from nearfar.cuda.graph import longer_edges
 from nearfar.graph.graph import Graph
 from nearfar.graph.same_distances import backbone
 from nearfar.graph.same_distances.integer_weights import in_int32
 from nearfar.lab.bench.suite import draw_sources
 from nearfar.solve.steps.plan import search_once
-from nearfar.system.devices import compiler
+from nearfar.system.devices import compiler, runtime
 from result_file import Rows, add_output
 from zoo_graphs import ZOO, add_graphs, made
 
@@ -74,6 +75,8 @@ def keep_edges(graph: Graph) -> Graph:
     """Let searches of a graph use all of its edges."""
     for one in (graph, as_solved(graph)):
         backbone.keep_all(one)
+        if runtime.available() is True:
+            longer_edges.keep_all(one)
     return graph
 
 
