@@ -77,11 +77,9 @@ def _searches(facts: Facts, request: Request) -> Estimate:
     k, n = request.n_sources, facts.n
     if WorkerOptions().buckets(facts.graph):
         vertex, edge = 8e-9 + 15e-9 * min(1.0, n / 2**20), 3e-9 + 1.5e-9 * min(1.0, n / 1e5)
-        # With uneven weights vertices are scanned again.
+        # With uneven weights vertices are scanned again; searches that stop early fit the caches.
         one = (n * vertex + facts.m * edge) * (1 + 0.18 * _unevenness(facts))
-        one *= 0.5 * (
-            1 + facts.share
-        )  # the working set of searches that stop early fits the caches
+        one *= 0.5 * (1 + facts.share)
     else:
         one = heap_search(facts)
     words = "searches that have little in common"

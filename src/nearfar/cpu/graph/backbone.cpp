@@ -128,8 +128,8 @@ class ShortSearch {
   SumOf<Weight> bound_of(int32_t vertex) {
     auto bound = static_cast<SumOf<Weight>>(find(vertex).distance);
     if (!both_ways_) return bound;
-    const int32_t first = indptr_[vertex];
-    const int32_t last = std::min(indptr_[vertex + 1], first + static_cast<int32_t>(kLooked));
+    const int32_t first = indptr_[vertex], length = indptr_[vertex + 1] - first;
+    const int32_t last = first + std::min<int32_t>(length, static_cast<int32_t>(kLooked));
     for (int32_t e = first; e < last; ++e) {
       const Label& label = find(indices_[e]);
       if (label.vertex >= 0) bound = std::min(bound, candidate(label.distance, weights_[e]));
