@@ -67,7 +67,7 @@ def for_next(graph: Graph, sources: int = 1) -> Graph:
             state.waits = True
             return graph
         except OutOfMemoryError:
-            pass  # the search itself may still fit
+            state.shorter = None  # the search itself may still fit
         state.times = SearchTimes()
     if state.shorter is None:
         return graph
