@@ -36,7 +36,8 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def on_host(graph: Graph) -> Graph:
-    return Graph(graph.indptr, graph.indices, graph.weights, directed=graph.directed)
+    """Copy a graph, as a directed one: edges may be left out in one direction only."""
+    return Graph(graph.indptr, graph.indices, graph.weights, directed=True)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -51,6 +52,35 @@ def test_most_longer_edges_are_found(dtype: str, directed: bool) -> None:
     longer = graph.effective_weights > exact[graph.tails(), graph.indices]
     assert longer.sum() * 0.8 < graph.n_edges - found.n_edges <= longer.sum()
     assert np.array_equal(nearfar.distances(on_host(found), device="cpu"), exact)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("directed", [False, True])
+def test_short_searches_find_detours(dtype: str, directed: bool) -> None:
+    made = generate("delaunay", vertices=900, seed=4)
+    keys = 1 + made.tails(np.int64) * made.indices % 997  # the same in both directions
+    graph = Graph(made.indptr, made.indices, (keys * 1.37).astype(dtype), directed=directed)
+    found = longer_edges.without_longer(graph)
+    assert found is not None
+    exact = nearfar.distances(graph, method="dijkstra", device="cpu")
+    longer = int((graph.effective_weights > exact[graph.tails(), graph.indices]).sum())
+    assert 0.9 * longer < graph.n_edges - found.n_edges <= longer
+    assert np.array_equal(nearfar.distances(on_host(found), device="cpu"), exact)
+
+
+@pytest.mark.parametrize("degree", [100, 200])
+def test_long_rows_and_more_vertices_than_a_table_has_room_for(degree: int) -> None:
+    made = generate("uniform_random", vertices=500, degree=degree, seed=7)
+    weights = 1 + np.arange(made.n_edges) * 7919 % 10_007
+    graph = Graph(made.indptr, made.indices, weights.astype(np.int32))
+    marks = longer_edges._Marks(graph, device_graph(graph))
+    share = marks.by_searches(1)
+    found = marks.rest()
+    assert (found is None) == (degree == 200)
+    if found is not None:
+        assert share == 1 - found.n_edges / graph.n_edges
+        exact = nearfar.distances(graph, device="cpu")
+        assert np.array_equal(nearfar.distances(on_host(found), device="cpu"), exact)
 
 
 @given(graphs(negative=False))

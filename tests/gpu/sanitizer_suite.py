@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import nearfar
+from nearfar.cuda.graph import longer_edges
 from nearfar.generators import generate
 from nearfar.measures import betweenness, edge_loads, path_counts
 from nearfar.papers.davidson_2014.near_far.options import TRAVERSALS
@@ -50,7 +51,25 @@ def main() -> None:
                     if not np.array_equal(paths.distances, want):
                         raise SystemExit(f"{variant.id} is wrong on {name}, {dtype}, {options}")
                     ran += 1
-    print(f"{ran + prepared_graphs() + shares()} solves")
+    print(f"{ran + shorter_graphs() + prepared_graphs() + shares()} solves")
+
+
+def shorter_graphs() -> int:
+    """Leave out longer edges."""
+    made = generate("delaunay", vertices=500, seed=4)
+    keys = 1 + made.tails(np.int64) * made.indices % 997
+    ran = 0
+    for dtype in ("int32", "float64"):
+        for directed in (False, True):
+            graph = nearfar.Graph(made.indptr, made.indices, keys.astype(dtype), directed=directed)
+            found = longer_edges.without_longer(graph)
+            if found is None:
+                raise SystemExit("no longer edges are found")
+            on_host = nearfar.Graph(found.indptr, found.indices, found.weights)
+            if not np.array_equal(oracle.dijkstra(on_host, 0), oracle.dijkstra(graph, 0)):
+                raise SystemExit(f"edges are missing, {dtype}")
+            ran += 1
+    return ran
 
 
 def prepared_graphs(dtypes: tuple[str, ...] = ("int32", "float64")) -> int:

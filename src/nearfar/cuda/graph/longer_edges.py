@@ -1,13 +1,13 @@
 """Edges that are longer than another path between their ends, left out on the device.
 
 As on cores (:mod:`nearfar.graph.same_distances.backbone`), once the searches of a graph have taken
-as long, with a path over the vertex of most edges. Fewer edges are not always faster on a GPU, so
-searches with them and with all edges take turns until both are settled.
+as long: with a path over the vertex of most edges, and short searches from each vertex if those
+from a few find enough. Fewer edges are not always faster on a GPU, so searches with them and with
+all edges take turns until both are settled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,9 @@ _SETTLED = 32  # searches after which forms and widths have been compared
 _TRIED, _CLEARLY = 12, 1.25  # searches after which such a factor decides
 _SECONDS = 1e-3, 1.5e-10  # of leaving out edges, and of that per edge in each direction
 _SEVERAL = 16  # sources in each direction that take longer than that
+_SAMPLE = 1 << 12  # vertices from which short searches are tried
+_WORTHWHILE = 0.2  # share of their edges that is then found
+_SETTLES = 8, 24  # vertices that a short search settles: undirected, directed graphs
 _SWEEPS, _AT_ONCE = 128, 8  # most sweeps, and sweeps between questions whether the last one changed
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _THREADS = 256
@@ -100,59 +103,98 @@ def without_longer(graph: Graph) -> Graph | None:
     device = device_graph(graph)
     n, m, size = device.n, device.m, device.weight_dtype.itemsize
     runtime.require_memory(_SHARE * (m * (13 + 3 * size) + n * (4 + 4 * size)))
-    cp, program = runtime.cupy(), runtime.program(_KERNELS, device.macros)
-    blocks = max(1, min(runtime.device().multiprocessors * 8, -(-m // _THREADS)))
-    ends = {"edges": device.edges, "tails": cp.empty(m, device.vertex_dtype), "m": np.int64(m)}
+    marks = _Marks(graph, device)
+    marks.by_pivot()
+    if marks.by_searches(max(1, n // _SAMPLE)) > _WORTHWHILE:
+        marks.by_searches(1)
+    return marks.rest()
 
-    def launch(kernel: str, **given: Any) -> None:
-        known = {**ends, "n": np.int64(n), "offsets": device.offsets, **given}
-        kernel_of = program.kernel(kernel)
-        kernel_of(blocks, _THREADS, {name: known[name] for name in kernel_of.parameters})
 
-    launch("find_tails")
-    to = _distances(graph, device, launch, away=False)
-    found = _distances(graph, device, launch, away=True) if graph.directed and to else to
-    if to is None or found is None:
-        return None  # long paths hardly lead over a hub
-    error = farthest = 0.0
-    if device.weight_dtype.kind == "f":
-        error = relative_error(device.weight_dtype, to[1] + found[1])
-        farthest = float(row_figures(to[0].reshape(1, n))[3][0])
-    share = -(-m // blocks)
-    kept, kept_of = cp.empty(m, np.uint8), cp.zeros(blocks, np.uint32)
-    parts = {"share": np.int64(share), "kept": kept}
-    margin = {"farthest": np.float64(farthest), "error": np.float64(error)}
-    launch("mark_longer", to=to[0], **{"from": found[0]}, kept_of=kept_of, **margin, **parts)
-    ends_of = np.cumsum(runtime.download(kept_of), dtype=np.int64)
-    left = int(ends_of[-1])
-    if left > FEWER * m:
+class _Marks:
+    """Marks of longer edges of a graph, and the kernels that set and read them."""
+
+    def __init__(self, graph: Graph, device: DeviceGraph) -> None:
+        cp = runtime.cupy()
+        self._graph, self._device = graph, device
+        self._program = runtime.program(_KERNELS, device.macros)
+        self._blocks = max(1, min(runtime.device().multiprocessors * 8, -(-device.m // _THREADS)))
+        tails = cp.empty(device.m, device.vertex_dtype)
+        self._given: dict[str, Any] = {"edges": device.edges, "offsets": device.offsets}
+        self._given |= {"n": np.int64(device.n), "m": np.int64(device.m), "tails": tails}
+        self._given |= {"longer": cp.zeros(device.m, np.uint8)}
+        self._launch("find_tails")
+        #: Bounds on the lengths of paths to a vertex, by which the margin for floats grows.
+        self._reach = {"from": None, "farthest": np.float64(graph._path_bound)}
+
+    def by_pivot(self) -> None:
+        """Mark edges longer than the path over the vertex of most edges."""
+        to = self._distances(away=False)
+        found = self._distances(away=True) if self._graph.directed and to else to
+        if to is None or found is None:
+            return  # long paths hardly lead over a hub
+        if self._floats:
+            farthest = row_figures(to[0].reshape(1, -1))[3][0]
+            self._reach = {"from": found[0], "farthest": np.float64(farthest)}
+        given = {"to": to[0], **self._reach, "from": found[0]}
+        self._launch("drop_by_pivot", **given, error=self._error(to[1] + found[1]))
+
+    def by_searches(self, step: int) -> float:
+        """Mark edges by short searches from every ``step``th vertex; return the share of them."""
+        settled, found = _SETTLES[self._graph.directed], runtime.cupy().zeros(2, np.uint64)
+        given = {"step": np.int64(step), "most_settled": np.int32(settled), "found": found}
+        given |= {"both_ways": np.int32(not self._graph.directed), **self._reach}
+        self._launch("search_shortly", **given, error=self._error(settled + 2))
+        looked, marked = runtime.download(found)
+        return float(marked) / max(float(looked), 1.0)
+
+    def rest(self) -> Graph | None:
+        """Return a graph of the other edges, or None if they are nearly all."""
+        cp, n, m = runtime.cupy(), self._device.n, self._device.m
+        kept_of = cp.zeros(self._blocks, np.uint32)
+        share = np.int64(-(-m // self._blocks))
+        self._launch("count_kept", share=share, kept_of=kept_of)
+        ends = np.cumsum(runtime.download(kept_of), dtype=np.int64)
+        left = int(ends[-1])
+        if left > FEWER * m:
+            return None
+        starts = cp.zeros(self._blocks, np.uint32)
+        starts[1:].set(ends[:-1].astype(np.uint32))
+        made = {"indptr": cp.empty(n + 1, np.int32), "indices": cp.empty(left, np.int32)}
+        made |= {"weights": cp.empty(left, self._device.weight_dtype)}
+        self._launch("copy_kept", share=share, starts=starts, **made)
+        arrays = on_device.validate(*made.values(), copy=False)
+        return Graph.from_checked(arrays, directed=self._graph.directed)
+
+    @property
+    def _floats(self) -> bool:
+        return self._device.weight_dtype.kind == "f"
+
+    def _error(self, edges: int) -> np.float64:
+        """Return the relative error of sums of so many weights on a path that is not the edge."""
+        dtype = self._device.weight_dtype
+        return np.float64(relative_error(dtype, edges) if self._floats else 0.0)
+
+    def _launch(self, kernel: str, **given: Any) -> None:
+        known, kernel_of = {**self._given, **given}, self._program.kernel(kernel)
+        kernel_of(self._blocks, _THREADS, {name: known[name] for name in kernel_of.parameters})
+
+    def _distances(self, *, away: bool) -> tuple[Any, int] | None:
+        """Return distances from the pivot, or to it, and a bound on the edges of a path.
+
+        None if a shortest path has more than _SWEEPS edges.
+        """
+        cp = runtime.cupy()
+        distances = cp.empty(self._device.n, self._device.weight_dtype)
+        self._launch(
+            "set_distances", distances=distances, pivot=np.int64(self._graph.widest_vertex)
+        )
+        changed = cp.zeros(_SWEEPS, np.int32)
+        for sweep in range(_SWEEPS):
+            after = runtime.copied(distances)
+            this = {"away": np.int64(away), "changed": changed[sweep:]}
+            self._launch("sweep", before=distances, after=after, **this)
+            distances = after
+            asks = (sweep + 1) % _AT_ONCE == 0
+            if asks and not runtime.download(changed[sweep : sweep + 1])[0]:
+                return distances, sweep
         return None
-    starts = cp.zeros(blocks, np.uint32)
-    starts[1:].set(ends_of[:-1].astype(np.uint32))
-    indptr, indices = cp.empty(n + 1, np.int32), cp.empty(left, np.int32)
-    weights = cp.empty(left, device.weight_dtype)
-    launch("copy_kept", starts=starts, indptr=indptr, indices=indices, weights=weights, **parts)
-    arrays = on_device.validate(indptr, indices, weights, copy=False)
-    return Graph.from_checked(arrays, directed=graph.directed)
-
-
-def _distances(
-    graph: Graph, device: DeviceGraph, launch: Callable[..., None], *, away: bool
-) -> tuple[Any, int] | None:
-    """Return distances from the pivot, or to it, and a bound on the edges of a path.
-
-    None if a shortest path has more than _SWEEPS edges.
-    """
-    cp = runtime.cupy()
-    distances = cp.empty(device.n, device.weight_dtype)
-    launch("set_distances", distances=distances, pivot=np.int64(graph.widest_vertex))
-    changed = cp.zeros(_SWEEPS, np.int32)
-    for sweep in range(_SWEEPS):
-        after = runtime.copied(distances)
-        this = {"away": np.int64(away), "changed": changed[sweep:]}
-        launch("sweep", before=distances, after=after, **this)
-        distances = after
-        asks = (sweep + 1) % _AT_ONCE == 0
-        if asks and not runtime.download(changed[sweep : sweep + 1])[0]:
-            return distances, sweep
-    return None
