@@ -17,6 +17,7 @@ from nearfar.cuda.graph import longer_edges
 from nearfar.errors import OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.same_distances import backbone
+from nearfar.solve.steps.plan import search_on_device
 from nearfar.system.devices import runtime
 from tests.graph.test_backbone import DTYPES, LEFT_OUT, hubs
 from tests.strategies import graphs
@@ -44,7 +45,7 @@ def on_host(graph: Graph) -> Graph:
 @pytest.mark.parametrize("directed", [False, True])
 def test_most_longer_edges_are_found(dtype: str, directed: bool) -> None:
     graph = hubs(dtype, directed, 600)
-    found = longer_edges.without_longer(graph)
+    found = longer_edges.without_longer(graph, search_on_device)
     assert found is not None
     assert found.on_device
     assert found.directed == directed
@@ -56,11 +57,15 @@ def test_most_longer_edges_are_found(dtype: str, directed: bool) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("directed", [False, True])
-def test_short_searches_find_detours(dtype: str, directed: bool) -> None:
+@pytest.mark.parametrize("sweeps", [8, 128])
+def test_short_searches_find_detours(
+    dtype: str, directed: bool, sweeps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(longer_edges, "_SWEEPS", sweeps)  # 8: paths are longer
     made = generate("delaunay", vertices=900, seed=4)
     keys = 1 + made.tails(np.int64) * made.indices % 997  # the same in both directions
     graph = Graph(made.indptr, made.indices, (keys * 1.37).astype(dtype), directed=directed)
-    found = longer_edges.without_longer(graph)
+    found = longer_edges.without_longer(graph, search_on_device)
     assert found is not None
     exact = nearfar.distances(graph, method="dijkstra", device="cpu")
     longer = int((graph.effective_weights > exact[graph.tails(), graph.indices]).sum())
@@ -89,7 +94,7 @@ def test_long_rows_and_more_vertices_than_a_table_has_room_for(degree: int) -> N
 def test_any_graph(graph: Graph) -> None:
     if graph.weights is None or not backbone.takes(graph):
         return
-    found = longer_edges.without_longer(graph)
+    found = longer_edges.without_longer(graph, search_on_device)
     if found is not None:
         exact = nearfar.distances(graph, method="dijkstra", device="cpu")
         assert np.array_equal(nearfar.distances(on_host(found), device="cpu"), exact)
@@ -99,7 +104,7 @@ def test_rows_without_edges_keep_their_places() -> None:
     # Vertices 0, 3 and 6 have no edges; 1 -> 4 is longer than the path over the pivot 2.
     tails, heads = [1, 1, 2, 2, 2, 5], [2, 4, 4, 1, 5, 2]
     graph = Graph.from_edges(tails, heads, [1, 9, 1, 1, 1, 1], n_vertices=7)
-    found = longer_edges.without_longer(graph)
+    found = longer_edges.without_longer(graph, search_on_device)
     assert found is not None
     assert found.indptr.tolist() == [0, 0, 1, 4, 4, 4, 5, 5]
     assert found.indices.tolist() == [2, 4, 1, 5, 2]
@@ -110,10 +115,15 @@ def test_rows_without_edges_keep_their_places() -> None:
 def test_graphs_of_long_paths_or_few_longer_edges_keep_all() -> None:
     path = np.arange(longer_edges._SWEEPS + 2)
     weights = 1 + path[:-1] % 2
-    assert longer_edges.without_longer(Graph.from_edges(path[:-1], path[1:], weights)) is None
+    assert (
+        longer_edges.without_longer(
+            Graph.from_edges(path[:-1], path[1:], weights), search_on_device
+        )
+        is None
+    )
     grid = generate("grid", rows=9, columns=9)
     even = Graph(grid.indptr, grid.indices, 5 + grid.weights % 2, directed=False)
-    assert longer_edges.without_longer(even) is None
+    assert longer_edges.without_longer(even, search_on_device) is None
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -159,7 +169,7 @@ def test_many_sources_leave_them_out_at_once(dtype: str, directed: bool) -> None
 
 def test_both_graphs_are_searched_until_they_are_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(longer_edges, "_SECONDS", (1e-15, 0.0))
-    longer_edges.without_longer(hubs("int32", False, 300))  # compiles
+    longer_edges.without_longer(hubs("int32", False, 300), search_on_device)  # compiles
     for gain, solves in (
         (0.9, longer_edges._SETTLED),
         (1.1, longer_edges._SETTLED),
@@ -168,37 +178,41 @@ def test_both_graphs_are_searched_until_they_are_settled(monkeypatch: pytest.Mon
         graph, turns = hubs("int32", False, 300), []
         longer_edges.record(graph, graph, 1.0)
         for _ in range(2 * solves):
-            searched = longer_edges.for_next(graph)
+            searched = longer_edges.for_next(graph, 1, search_on_device)
             turns.append(searched is not graph)
             longer_edges.record(graph, searched, gain if turns[-1] else 1.0)
         assert turns == [True, False] * solves
-        assert (longer_edges.for_next(graph) is not graph) == (gain < 1)
-        assert longer_edges.for_next(graph, 50) is not graph  # batches are compared by themselves
+        assert (longer_edges.for_next(graph, 1, search_on_device) is not graph) == (gain < 1)
+        assert (
+            longer_edges.for_next(graph, 50, search_on_device) is not graph
+        )  # batches are compared by themselves
 
 
 def test_memory_and_compilation_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = hubs("int32", False, 300)
-    longer_edges.without_longer(graph)  # compiles
-    assert longer_edges.for_next(graph, 5) is graph  # they take less time than leaving out edges
+    longer_edges.without_longer(graph, search_on_device)  # compiles
+    assert (
+        longer_edges.for_next(graph, 5, search_on_device) is graph
+    )  # they take less time than leaving out edges
 
-    def compiling(_: Graph) -> Graph:
+    def compiling(*_: Any) -> Graph:
         raise runtime.Compiling(threading.Thread())
 
-    def without_memory(_: Graph) -> Graph:
+    def without_memory(*_: Any) -> Graph:
         raise OutOfMemoryError(2, 1, "")
 
     with monkeypatch.context() as now:
         now.setattr(longer_edges, "without_longer", compiling)
-        assert longer_edges.for_next(graph, 50) is graph
-    assert longer_edges.for_next(graph, 50) is not graph
+        assert longer_edges.for_next(graph, 50, search_on_device) is graph
+    assert longer_edges.for_next(graph, 50, search_on_device) is not graph
     other = hubs("int32", False, 300)
     with monkeypatch.context() as now:
         now.setattr(longer_edges, "without_longer", without_memory)
-        assert longer_edges.for_next(other, 50) is other
-    assert longer_edges.for_next(other, 50) is other  # it is not tried again
+        assert longer_edges.for_next(other, 50, search_on_device) is other
+    assert longer_edges.for_next(other, 50, search_on_device) is other  # it is not tried again
     kept = hubs("int32", False, 300)
     longer_edges.keep_all(kept)
-    assert longer_edges.for_next(kept, 50) is kept
+    assert longer_edges.for_next(kept, 50, search_on_device) is kept
 
 
 @pytest.mark.usefixtures("eager")

@@ -15,6 +15,7 @@ from nearfar.generators import generate
 from nearfar.measures import betweenness, edge_loads, path_counts
 from nearfar.papers.davidson_2014.near_far.options import TRAVERSALS
 from nearfar.registry import Request, variants
+from nearfar.solve.steps.plan import search_on_device
 from nearfar.system.devices import runtime
 from tests import oracle
 from tests.zoo import ZOO, as_dtype
@@ -62,7 +63,7 @@ def shorter_graphs() -> int:
     for dtype in ("int32", "float64"):
         for directed in (False, True):
             graph = nearfar.Graph(made.indptr, made.indices, keys.astype(dtype), directed=directed)
-            found = longer_edges.without_longer(graph)
+            found = longer_edges.without_longer(graph, search_on_device)
             if found is None:
                 raise SystemExit("no longer edges are found")
             on_host = nearfar.Graph(found.indptr, found.indices, found.weights)

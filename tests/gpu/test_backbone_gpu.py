@@ -9,6 +9,7 @@ import nearfar
 from nearfar.cuda.graph import longer_edges
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
+from nearfar.solve.steps.plan import search_on_device
 from nearfar.system.devices import compiler
 
 
@@ -51,7 +52,7 @@ def test_edges_left_out_are_longer(dtype: str, directed: bool) -> None:
     exact = nearfar.distances(graph, device="cpu")
     longer = graph.effective_weights > exact[graph.tails(), graph.indices]
     for _ in range(20):
-        found = longer_edges.without_longer(graph)
+        found = longer_edges.without_longer(graph, search_on_device)
         assert found is not None
         assert 0.8 * longer.sum() < graph.n_edges - found.n_edges <= longer.sum()
     rows = nearfar.distances(found, np.arange(0, 3000, 50), method="dijkstra", device="cpu")
@@ -71,9 +72,9 @@ def test_short_searches_find_detours(dtype: str, directed: bool, vertices: int) 
         every = nearfar.distances(graph, device="cpu")
         longer = int((graph.effective_weights > every[graph.tails(), graph.indices]).sum())
     for _ in range(20):
-        found = longer_edges.without_longer(graph)
+        found = longer_edges.without_longer(graph, search_on_device)
         if found is None:  # no bound on the lengths of long paths in float32
-            assert (vertices, dtype) == (40_000, "float32")
+            assert (vertices, dtype, directed) == (40_000, "float32", True)
             return
         if vertices == 3000:
             assert 0.9 * longer < graph.n_edges - found.n_edges <= longer

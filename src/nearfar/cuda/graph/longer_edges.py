@@ -8,6 +8,7 @@ all edges take turns until both are settled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,10 +30,12 @@ _SECONDS = 1e-3, 1.5e-10  # of leaving out edges, and of that per edge in each d
 _SEVERAL = 16  # sources in each direction that take longer than that
 _SAMPLE = 1 << 12  # vertices from which short searches are tried
 _WORTHWHILE = 0.2  # share of their edges that is then found
-_SETTLES = 8, 24  # vertices that a short search settles: undirected, directed graphs
+_SETTLES = 16, 24  # vertices that a short search settles: undirected, directed graphs
 _SWEEPS, _AT_ONCE = 128, 8  # most sweeps, and sweeps between questions whether the last one changed
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _THREADS = 256
+#: A search from a vertex on the device, which returns distances there.
+Search = Callable[[Graph, int], Any]
 _KERNELS = "cuda/graph/longer_edges.cuh"
 
 
@@ -54,7 +57,7 @@ def keep_all(graph: Graph) -> None:
     _STATES.put(graph, _State(False), runtime.device().ordinal)
 
 
-def for_next(graph: Graph, sources: int = 1) -> Graph:
+def for_next(graph: Graph, sources: int, search: Search) -> Graph:
     """Return the graph in which to search next."""
     state = _state(graph)
     if state.waits:
@@ -65,7 +68,7 @@ def for_next(graph: Graph, sources: int = 1) -> Graph:
         state.waits = False  # another thread searches meanwhile
         try:
             with runtime.compiling_in_background():
-                state.shorter = without_longer(graph)
+                state.shorter = without_longer(graph, search)
         except runtime.Compiling:
             state.waits = True
             return graph
@@ -95,7 +98,7 @@ def _state(graph: Graph) -> _State:
 
 
 @runtime.in_turn  # another solve may sort the rows meanwhile
-def without_longer(graph: Graph) -> Graph | None:
+def without_longer(graph: Graph, search: Search) -> Graph | None:
     """Return a graph without the longer edges on this device, or None if they are few.
 
     O(m) for each edge of the shortest path from or to the pivot that has most edges.
@@ -104,7 +107,8 @@ def without_longer(graph: Graph) -> Graph | None:
     n, m, size = device.n, device.m, device.weight_dtype.itemsize
     runtime.require_memory(_SHARE * (m * (13 + 3 * size) + n * (4 + 4 * size)))
     marks = _Marks(graph, device)
-    marks.by_pivot()
+    if not marks.by_pivot():
+        marks.bound_paths(search)
     if marks.by_searches(max(1, n // _SAMPLE)) > _WORTHWHILE:
         marks.by_searches(1)
     return marks.rest()
@@ -126,17 +130,29 @@ class _Marks:
         #: Bounds on the lengths of paths to a vertex, by which the margin for floats grows.
         self._reach = {"from": None, "farthest": np.float64(graph._path_bound)}
 
-    def by_pivot(self) -> None:
-        """Mark edges longer than the path over the vertex of most edges."""
+    def by_pivot(self) -> bool:
+        """Mark edges longer than the path over the vertex of most edges.
+
+        Return False if long paths, which hardly lead over it, are not known.
+        """
         to = self._distances(away=False)
         found = self._distances(away=True) if self._graph.directed and to else to
         if to is None or found is None:
-            return  # long paths hardly lead over a hub
-        if self._floats:
-            farthest = row_figures(to[0].reshape(1, -1))[3][0]
-            self._reach = {"from": found[0], "farthest": np.float64(farthest)}
-        given = {"to": to[0], **self._reach, "from": found[0]}
-        self._launch("drop_by_pivot", **given, error=self._error(to[1] + found[1]))
+            return False
+        self._set_reach(to[0], found[0])
+        self._launch("drop_by_pivot", **self._reach, error=self._error(to[1] + found[1]))
+        return True
+
+    def bound_paths(self, search: Search) -> None:
+        """Bound the lengths of paths by a search, where another bound leaves too wide a margin."""
+        if self._device.weight_dtype == np.float32 and not self._graph.directed:
+            found = search(self._graph, self._graph.widest_vertex)
+            self._set_reach(found, found)
+
+    def _set_reach(self, to: Any, found: Any) -> None:
+        """Set the distances to a vertex and from it, over which a path to any other may lead."""
+        farthest = row_figures(to.reshape(1, -1))[3][0] if self._floats else 0
+        self._reach = {"to": to, "from": found, "farthest": np.float64(farthest)}
 
     def by_searches(self, step: int) -> float:
         """Mark edges by short searches from every ``step``th vertex; return the share of them."""

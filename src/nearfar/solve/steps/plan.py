@@ -6,7 +6,7 @@ An attempt that cannot answer returns the plan to try next, with the reason.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,7 +177,7 @@ def first_plan(
                 variant, reason = _choice(graph, request, method, allow_unsafe)
             in_turns = shorter and _whole_rows(request) and not is_prepared(graph)
             if in_turns:
-                to_search = longer_edges.for_next(graph, request.n_sources)
+                to_search = longer_edges.for_next(graph, request.n_sources, search_on_device)
         compares = _compares_numbers(to_search, request, method, variant)
         if compares and plain and narrow:
             near = renumbered.for_next(to_search, kind_of(request), request.threads)
@@ -237,13 +237,23 @@ def for_pairs(graph: Graph, threads: int) -> Graph:
 
 def search_once(graph: Graph, source: int, threads: int, tree: bool) -> backbone.Tree:
     """Search a graph on cores from one source, which does not count among those of a caller."""
-    request = Request(sources=(source,), device="cpu", threads=threads)
-    variant, _ = ranking.best(graph, request)
-    settings = build_options(variant.options, {}, variant.id, having)
-    distances = variant.run(graph, source, settings, Workspace(threads)).distances
+    distances = _searched(graph, source, "cpu", threads)
     if not tree:
         return distances, None
     return distances, tight_predecessors(graph, [source], distances, threads=threads)
+
+
+def search_on_device(graph: Graph, source: int) -> Any:
+    """Search a graph on a GPU from one source; the distances stay there."""
+    return _searched(graph, source, "cuda", 1)
+
+
+def _searched(graph: Graph, source: int, device: Literal["cpu", "cuda"], threads: int) -> Any:
+    """Return the distances that the best variant of a device finds."""
+    request = Request(sources=(source,), device=device, threads=threads)
+    variant, _ = ranking.best(graph, request)
+    settings = build_options(variant.options, {}, variant.id, having)
+    return variant.run(graph, source, settings, Workspace(threads)).distances
 
 
 def _compares_numbers(graph: Graph, request: Request, method: str, variant: Variant) -> bool:
