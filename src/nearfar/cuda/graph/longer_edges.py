@@ -2,8 +2,8 @@
 
 As on cores (:mod:`nearfar.graph.same_distances.backbone`), once the searches of a graph have taken
 as long: with a path over the vertex of most edges, and short searches from each vertex if those
-from a few find enough. Fewer edges are not always faster on a GPU, so searches with them and with
-all edges take turns until both are settled.
+from a few find enough. Fewer edges are not always faster on a GPU, so searches from one source with
+them and with all edges take turns until both are settled. Searches from many use the fewer ones.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _KERNELS = "cuda/graph/longer_edges.cuh"
 
 @dataclass(slots=True)
 class _State:
-    """The graph without the longer edges, once it has been asked for, and searches by way."""
+    """The graph without the longer edges, once it has been asked for, and searches in both."""
 
     waits: bool
     shorter: Graph | None = None
-    #: By whether there is one source, and whether longer edges are left out.
+    #: Of searches from one source, by whether longer edges are left out.
     times: SearchTimes = field(default_factory=SearchTimes)
 
 
@@ -75,10 +75,10 @@ def for_next(graph: Graph, sources: int, search: Search) -> Graph:
         except OutOfMemoryError:
             state.shorter = None  # the search itself may still fit
         state.times = SearchTimes()
-    if state.shorter is None:
-        return graph
-    fewer, least = state.times.of((sources == 1, True))
-    all_edges, least_of_all = state.times.of((sources == 1, False))
+    if state.shorter is None or sources > 1:
+        return state.shorter or graph
+    fewer, least = state.times.of(True)
+    all_edges, least_of_all = state.times.of(False)
     tried = min(fewer, all_edges)
     differ = max(least, least_of_all) > _CLEARLY * min(least, least_of_all)
     if tried < _TRIED or (tried < _SETTLED and not differ):
@@ -90,7 +90,8 @@ def record(graph: Graph, searched: Graph, seconds: float, sources: int = 1) -> N
     """Record the time of searches in a graph, or in the one without its longer edges."""
     times = _state(graph).times
     times.spent += seconds
-    times.add((sources == 1, searched is not graph), seconds, sources)
+    if sources == 1:
+        times.add(searched is not graph, seconds)
 
 
 def _state(graph: Graph) -> _State:
