@@ -12,11 +12,12 @@
 // 0 at first; kept_of[gridDim.x]: edges of a block's `share` that are kept; starts[gridDim.x]:
 // their sums before. `farthest` + from[u]: no path to u is longer, or `farthest` if `from` is null;
 // `error`: as in backbone.cpp, 0 for integers.
-// Launch: any grid; count_kept and copy_kept the same one, in blocks of at most 1024 threads;
-// search_shortly in blocks of kSearches warps.
+// Launch: any grid, for sweep a cooperative one in blocks of 256 threads; count_kept and copy_kept
+// the same one, in blocks of at most 1024 threads; search_shortly in blocks of kSearches warps.
 // Races: minima and flags only.
 // requires: cuda/primitives/distance.cuh
 // requires: cuda/primitives/edges.cuh
+// requires: cuda/primitives/grid_barrier.cuh
 // requires: cuda/primitives/warp.cuh
 
 __device__ __forceinline__ long long first_index() {
@@ -38,26 +39,36 @@ extern "C" __global__ void find_tails(const offset_t* offsets, long long n, long
   }
 }
 
-extern "C" __global__ void set_distances(weight_t* distances, long long n, long long pivot) {
+// Finds distances from the pivot, or to it, in sweeps: `distances` and `next` take turns and are
+// equal at the end. changed[sweep], 0 at first: whether it lowered one; the first that did not is
+// the last.
+extern "C" __global__ void __launch_bounds__(256)
+    sweep(const Edge* edges, const vertex_t* tails, long long n, long long m, long long pivot,
+          int away, int most_sweeps, weight_t* distances, weight_t* next, int* changed,
+          uint32* barrier) {
   for (long long v = first_index(); v < n; v += grid_stride())
     distances[v] = v == pivot ? weight_t(0) : unreached();
-}
-
-// Lowers after[], which begins as a copy of before[]; sets *changed if it does.
-extern "C" __global__ void sweep(const Edge* edges, const vertex_t* tails, long long m,
-                                 long long away, const weight_t* before, weight_t* after,
-                                 int* changed) {
-  bool lowered = false;
-  for (long long i = first_index(); i < m; i += grid_stride()) {
-    const Edge edge = load_edge(edges, static_cast<offset_t>(i));
-    const vertex_t tail = tails[i], nearer = away ? tail : edge.target;
-    const vertex_t farther = away ? edge.target : tail;
-    const weight_t sum = add_saturating(before[nearer], edge_weight(edge));
-    if (!(sum < before[farther])) continue;
-    lowered = true;
-    if (sum < load_relaxed(after + farther)) atomic_minimum(after + farther, sum);
+  grid_barrier(barrier);
+  for (int round = 0; round < most_sweeps; ++round) {
+    weight_t* const before = round % 2 == 0 ? distances : next;
+    weight_t* const after = round % 2 == 0 ? next : distances;
+    for (long long v = first_index(); v < n; v += grid_stride())
+      after[v] = load_relaxed(before + v);
+    grid_barrier(barrier);
+    bool lowered = false;
+    for (long long i = first_index(); i < m; i += grid_stride()) {
+      const Edge edge = load_edge(edges, static_cast<offset_t>(i));
+      const vertex_t tail = tails[i], nearer = away ? tail : edge.target;
+      const vertex_t farther = away ? edge.target : tail;
+      const weight_t sum = add_saturating(load_relaxed(before + nearer), edge_weight(edge));
+      if (!(sum < load_relaxed(before + farther))) continue;
+      lowered = true;
+      if (sum < load_relaxed(after + farther)) atomic_minimum(after + farther, sum);
+    }
+    if (lowered) changed[round] = 1;
+    grid_barrier(barrier);
+    if (load_relaxed(changed + round) == 0) return;
   }
-  if (lowered) *changed = 1;
 }
 
 __device__ __forceinline__ bool exceeds(weight_t weight, weight_t bound, double error,

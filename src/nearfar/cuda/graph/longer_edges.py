@@ -26,12 +26,11 @@ from nearfar.system.devices import runtime
 
 _SETTLED = 32  # searches after which forms and widths have been compared
 _TRIED, _CLEARLY = 12, 1.25  # searches after which such a factor decides
-_SECONDS = 1e-3, 1.5e-10  # of leaving out edges, and of that per edge in each direction
-_SEVERAL = 16  # sources in each direction that take longer than that
+_SECONDS = 2e-3, 1e-9  # of leaving out edges, and of that per edge
 _SAMPLE = 1 << 12  # vertices from which short searches are tried
 _WORTHWHILE = 0.2  # share of their edges that is then found
 _SETTLES = 16, 24  # vertices that a short search settles: undirected, directed graphs
-_SWEEPS, _AT_ONCE = 128, 8  # most sweeps, and sweeps between questions whether the last one changed
+_SWEEPS = 128  # at most
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _THREADS = 256
 #: A search from a vertex on the device, which returns distances there.
@@ -57,13 +56,17 @@ def keep_all(graph: Graph) -> None:
     _STATES.put(graph, _State(False), runtime.device().ordinal)
 
 
-def for_next(graph: Graph, sources: int, search: Search) -> Graph:
-    """Return the graph in which to search next."""
+def for_next(
+    graph: Graph, search: Search, batch_seconds: Callable[[], float] | None = None
+) -> Graph:
+    """Return the graph in which to search next.
+
+    ``batch_seconds`` estimates the time of searches from many sources; None for one.
+    """
     state = _state(graph)
     if state.waits:
-        (base, each), ways = _SECONDS, 1 + graph.directed
-        few = sources < _SEVERAL * ways
-        if few and state.times.spent < base + each * ways * graph.n_edges:
+        cost = _SECONDS[0] + _SECONDS[1] * graph.n_edges
+        if state.times.spent < cost and (batch_seconds is None or batch_seconds() < cost):
             return graph
         state.waits = False  # another thread searches meanwhile
         try:
@@ -75,7 +78,7 @@ def for_next(graph: Graph, sources: int, search: Search) -> Graph:
         except OutOfMemoryError:
             state.shorter = None  # the search itself may still fit
         state.times = SearchTimes()
-    if state.shorter is None or sources > 1:
+    if state.shorter is None or batch_seconds is not None:
         return state.shorter or graph
     fewer, least = state.times.of(True)
     all_edges, least_of_all = state.times.of(False)
@@ -129,7 +132,7 @@ class _Marks:
         self._given |= {"longer": cp.zeros(device.m, np.uint8)}
         self._launch("find_tails")
         #: Bounds on the lengths of paths to a vertex, by which the margin for floats grows.
-        self._reach = {"from": None, "farthest": np.float64(graph._path_bound)}
+        self._reach: dict[str, Any] = {"from": None, "farthest": np.float64(graph._path_bound)}
 
     def by_pivot(self) -> bool:
         """Mark edges longer than the path over the vertex of most edges.
@@ -191,27 +194,23 @@ class _Marks:
         dtype = self._device.weight_dtype
         return np.float64(relative_error(dtype, edges) if self._floats else 0.0)
 
-    def _launch(self, kernel: str, **given: Any) -> None:
+    def _launch(self, kernel: str, *, cooperative: bool = False, **given: Any) -> None:
         known, kernel_of = {**self._given, **given}, self._program.kernel(kernel)
-        kernel_of(self._blocks, _THREADS, {name: known[name] for name in kernel_of.parameters})
+        blocks = self._blocks
+        if cooperative:
+            blocks = min(blocks, kernel_of.resident_blocks(_THREADS))
+        arguments = {name: known[name] for name in kernel_of.parameters}
+        kernel_of(blocks, _THREADS, arguments, cooperative=cooperative)
 
     def _distances(self, *, away: bool) -> tuple[Any, int] | None:
         """Return distances from the pivot, or to it, and a bound on the edges of a path.
 
         None if a shortest path has more than _SWEEPS edges.
         """
-        cp = runtime.cupy()
-        distances = cp.empty(self._device.n, self._device.weight_dtype)
-        self._launch(
-            "set_distances", distances=distances, pivot=np.int64(self._graph.widest_vertex)
-        )
-        changed = cp.zeros(_SWEEPS, np.int32)
-        for sweep in range(_SWEEPS):
-            after = runtime.copied(distances)
-            this = {"away": np.int64(away), "changed": changed[sweep:]}
-            self._launch("sweep", before=distances, after=after, **this)
-            distances = after
-            asks = (sweep + 1) % _AT_ONCE == 0
-            if asks and not runtime.download(changed[sweep : sweep + 1])[0]:
-                return distances, sweep
-        return None
+        cp, dtype = runtime.cupy(), self._device.weight_dtype
+        given = {"pivot": np.int64(self._graph.widest_vertex), "away": np.int32(away)}
+        given |= {name: cp.empty(self._device.n, dtype) for name in ("distances", "next")}
+        given |= {"most_sweeps": np.int32(_SWEEPS), "changed": cp.zeros(_SWEEPS, np.int32)}
+        self._launch("sweep", cooperative=True, **given, barrier=cp.zeros(1, np.uint32))
+        last = np.flatnonzero(runtime.download(given["changed"]) == 0)
+        return (given["distances"], int(last[0])) if len(last) else None

@@ -6,6 +6,7 @@ An attempt that cannot answer returns the plan to try next, with the reason.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from nearfar.choose import measured, ranking
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cuda.graph import longer_edges
 from nearfar.errors import NegativeWeightError, VariantUnavailable
+from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.same_distances import backbone, renumbered
 from nearfar.graph.same_distances.integer_weights import INT32, MANY_EDGES, in_int32, keep_dtype
@@ -177,7 +179,9 @@ def first_plan(
                 variant, reason = _choice(graph, request, method, allow_unsafe)
             in_turns = shorter and _whole_rows(request) and not is_prepared(graph)
             if in_turns:
-                to_search = longer_edges.for_next(graph, request.n_sources, search_on_device)
+                seconds = partial(_estimated_seconds, variant, graph, request)
+                one = request.problem == "sssp"
+                to_search = longer_edges.for_next(graph, search_on_device, None if one else seconds)
         compares = _compares_numbers(to_search, request, method, variant)
         if compares and plain and narrow:
             near = renumbered.for_next(to_search, kind_of(request), request.threads)
@@ -254,6 +258,12 @@ def _searched(graph: Graph, source: int, device: Literal["cpu", "cuda"], threads
     variant, _ = ranking.best(graph, request)
     settings = build_options(variant.options, {}, variant.id, having)
     return variant.run(graph, source, settings, Workspace(threads)).distances
+
+
+def _estimated_seconds(variant: Variant, graph: Graph, request: Request) -> float:
+    """Return the estimate of a variant that serves the request."""
+    estimate = variant.estimate(Facts(graph), request)
+    return 0.0 if estimate is None else estimate.seconds
 
 
 def _compares_numbers(graph: Graph, request: Request, method: str, variant: Variant) -> bool:
