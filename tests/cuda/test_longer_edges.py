@@ -184,7 +184,7 @@ def test_both_graphs_are_searched_until_they_are_settled(monkeypatch: pytest.Mon
         assert turns == [True, False] * solves
         assert (longer_edges.for_next(graph, search_on_device) is not graph) == (gain < 1)
         assert (
-            longer_edges.for_next(graph, search_on_device, lambda: 1.0) is not graph
+            longer_edges.for_next(graph, search_on_device, 1.0) is not graph
         )  # batches are compared by themselves
 
 
@@ -192,7 +192,7 @@ def test_memory_and_compilation_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = hubs("int32", False, 300)
     longer_edges.without_longer(graph, search_on_device)  # compiles
     assert (
-        longer_edges.for_next(graph, search_on_device, lambda: 1e-9) is graph
+        longer_edges.for_next(graph, search_on_device, 1e-9) is graph
     )  # they take less time than leaving out edges
 
     def compiling(*_: Any) -> Graph:
@@ -203,18 +203,16 @@ def test_memory_and_compilation_decide(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with monkeypatch.context() as now:
         now.setattr(longer_edges, "without_longer", compiling)
-        assert longer_edges.for_next(graph, search_on_device, lambda: 1.0) is graph
-    assert longer_edges.for_next(graph, search_on_device, lambda: 1.0) is not graph
+        assert longer_edges.for_next(graph, search_on_device, 1.0) is graph
+    assert longer_edges.for_next(graph, search_on_device, 1.0) is not graph
     other = hubs("int32", False, 300)
     with monkeypatch.context() as now:
         now.setattr(longer_edges, "without_longer", without_memory)
-        assert longer_edges.for_next(other, search_on_device, lambda: 1.0) is other
-    assert (
-        longer_edges.for_next(other, search_on_device, lambda: 1.0) is other
-    )  # it is not tried again
+        assert longer_edges.for_next(other, search_on_device, 1.0) is other
+    assert longer_edges.for_next(other, search_on_device, 1.0) is other  # it is not tried again
     kept = hubs("int32", False, 300)
     longer_edges.keep_all(kept)
-    assert longer_edges.for_next(kept, search_on_device, lambda: 1.0) is kept
+    assert longer_edges.for_next(kept, search_on_device, 1.0) is kept
 
 
 @pytest.mark.usefixtures("eager")

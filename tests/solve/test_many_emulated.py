@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.algorithms.batched import cuda, essential
+from nearfar.algorithms.batched import cuda, dead_ends
 from nearfar.algorithms.bellman_ford import cuda as queue_cuda
 from nearfar.cuda import device_rows
 from nearfar.cuda.device_graph import device_graph
@@ -160,13 +160,12 @@ def test_edges_to_dead_ends_are_marked(place, weighted):
     heads = [1, 0, 2, 2, 1, 4, 3, 3, 7, 1, 7, 1, 7]
     weights = np.ones(len(tails), dtype=np.int32) if weighted else None
     graph = place(Graph.from_edges(tails, heads, weights, n_vertices=8))
-    found = essential.essential(graph, device_graph(graph))
-    targets = found.edges.get().view(np.int32)[:: 2 if weighted else 1]
+    found = dead_ends.marked_edges(graph, device_graph(graph))
+    targets = found.get().view(np.int32)[:: 2 if weighted else 1]
     np.testing.assert_array_equal(targets & 0x7FFFFFFF, graph.indices)
     ends = zip(graph.tails(np.int64).tolist(), graph.indices.tolist(), strict=True)
     marked = {pair for pair, target in zip(ends, targets, strict=True) if target < 0}
     assert marked == {(1, 0), (1, 2), (2, 2), (3, 4), (1, 7)}
-    assert found.count == graph.n_edges
 
 
 def test_dead_ends_are_not_marked_where_there_is_no_room_for_a_copy(monkeypatch):
@@ -174,7 +173,7 @@ def test_dead_ends_are_not_marked_where_there_is_no_room_for_a_copy(monkeypatch)
     device = device_graph(graph)
     with monkeypatch.context() as full:
         full.setattr(runtime, "memory", lambda: (device.edges.nbytes, 2**30))
-        assert essential.essential(graph, device).edges is device.edges
+        assert dead_ends.marked_edges(graph, device) is device.edges
     found = all_pairs(graph, method="block_per_source_global@cuda")
     np.testing.assert_array_equal(found, rows_of(graph))
 
@@ -194,8 +193,7 @@ def test_a_vertex_that_leads_back_to_one_of_two_is_a_way_from_the_other(method):
     ("method", "limit", "place"),
     pairwise(IN_BLOCKS, [None, 25], [lambda graph: graph, on_the_device]),
 )
-def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit, place, method):
-    monkeypatch.setattr(essential, "_FEWEST", 8)
+def test_sources_in_any_order_and_given_twice(limit, place, method):
     rng = np.random.default_rng(12)
     for n, m, high in [(40, 400, 100), (60, 700, 3), (30, 200, 40_000)]:
         graph = random_graph(rng, n, m, np.int32)
@@ -204,45 +202,14 @@ def test_edges_that_lie_on_no_shortest_path_are_dropped(monkeypatch, limit, plac
         truth = rows_of(graph)
         if limit is not None:
             truth = np.where(truth > limit, unreached_value(truth.dtype), truth)
-        stats = {}
         order = rng.permutation(n)
         given = place(graph)
         call = {"targets": None, "limit": limit, "method": f"{method}@cuda"}
-        found = distances(given, order, stats=stats, slot_bits=16, **call)
+        found = distances(given, order, slot_bits=16, **call)
         assert runtime.is_device_array(found) == given.on_device
         np.testing.assert_array_equal(to_host(found), truth[order])
-        assert stats["edges_kept"] < graph.n_edges
         twice = np.concatenate([order, order[:9]])
         np.testing.assert_array_equal(to_host(distances(given, twice, **call)), truth[twice])
-        fresh = place(Graph.from_csr(graph.indptr, graph.indices, weights))
-        np.testing.assert_array_equal(to_host(distances(fresh, twice, **call)), truth[twice])
-
-
-@pytest.mark.parametrize("method", IN_BLOCKS)
-def test_blocks_of_rows_go_on_with_the_edges_that_were_left(monkeypatch, method):
-    """A blockwise reduction checks each vertex's edges once, as does the next call."""
-    monkeypatch.setattr(essential, "_FEWEST", 8)
-    rng = np.random.default_rng(3)
-    graph = random_graph(rng, 60, 700, np.int32)
-    wanted = all_pairs(graph, reduce="mean", device="cpu")
-    dropped = []
-    without = essential.Essential.without
-    monkeypatch.setattr(
-        essential.Essential,
-        "without",
-        lambda self, *given: dropped.append(given[2].sources) or without(self, *given),
-    )
-    stats = {}
-    call = {"method": f"{method}@cuda", "reduce": "mean", "block": 20}
-    np.testing.assert_array_equal(all_pairs(graph, stats=stats, **call), wanted)
-    seen = np.concatenate(dropped)
-    assert len(np.unique(seen)) == len(seen) > 40
-    kept = essential.essential(graph, device_graph(graph))
-    assert kept.count < graph.n_edges
-    assert kept.decided.sum() == len(seen)
-    before = len(dropped)
-    np.testing.assert_array_equal(all_pairs(graph, stats=stats, **call), wanted)
-    assert len(dropped) == before
 
 
 REDUCTIONS = [
@@ -434,7 +401,6 @@ def test_predecessors_never_pass_through_the_host(method, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32])
 def test_figures_of_rows_come_with_the_rows(method, dtype, monkeypatch):
     """Integers that fit 16 bits need no pass over the rows; others and floats do."""
-    monkeypatch.setattr(essential, "_FEWEST", 8)
     passes = []
     plain = arrays.device_row_figures
     monkeypatch.setattr(arrays, "device_row_figures", lambda rows: passes.append(1) or plain(rows))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import nearfar
-from nearfar.algorithms.batched import essential
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
@@ -322,19 +321,15 @@ def test_reductions_over_devices(reduce, on_device, launched):
 @pytest.mark.parametrize("reach", [True, False])
 def test_rows_that_stay_on_a_device(method, reach, launched, monkeypatch):
     """With a link each device writes to the rows; without one, rows are copied."""
-    monkeypatch.setattr(essential, "_FEWEST", 8)  # edges are dropped after every stage
     several.open_way.cache_clear()
     module = runtime.cupy().cuda.runtime
     monkeypatch.setattr(module, "deviceCanAccessPeer", lambda *_: int(reach))
     graph = plain(np.int32, m=900)
     truth = all_pairs(graph, device="cpu")
     call = {"method": f"{method}@cuda", "devices": "all"}
-    stats = {}
     out = runtime.cupy().empty(truth.shape, np.int32)
-    assert all_pairs(graph, out=out, stats=stats, **call) is out
+    assert all_pairs(graph, out=out, **call) is out
     np.testing.assert_array_equal(out.get(), truth)
-    if method != "lanes" and reach:
-        assert stats["edges_kept"] < graph.n_edges
     assert launched == {0, 1, 2}
     found = all_pairs(there(graph), **call)
     assert runtime.is_device_array(found)
@@ -343,23 +338,6 @@ def test_rows_that_stay_on_a_device(method, reach, launched, monkeypatch):
     all_pairs(graph, out=wide, **call)
     np.testing.assert_array_equal(narrowed(wide.get(), np.dtype(np.int32)), truth)
     several.open_way.cache_clear()
-
-
-@pytest.mark.usefixtures("three")
-@pytest.mark.parametrize("reduce", [None, "count"])
-def test_devices_begin_with_the_edges_that_another_has_left(reduce, monkeypatch):
-    """Rows of all vertices decide every edge, so that no later run drops one."""
-    monkeypatch.setattr(essential, "_FEWEST", 8)
-    graph = plain(np.int32, m=900)
-    method = "block_per_source@cuda"
-    distances(graph, range(20), device="cuda", devices=[2], method=method)
-    some = essential._KEPT.held(graph)[2].count
-    all_pairs(graph, method=method)
-    left = essential._KEPT.held(graph)[0].count
-    assert left < some < graph.n_edges
-    found = all_pairs(graph, method=method, devices="all", reduce=reduce, block=9)
-    np.testing.assert_array_equal(found, all_pairs(graph, device="cpu", reduce=reduce))
-    assert {one.count for one in essential._KEPT.held(graph).values()} == {left}
 
 
 @pytest.mark.usefixtures("three")

@@ -14,7 +14,7 @@
 // listed in shared memory, so that 32 rows are in flight wherever the bits are, and the next turn
 // comes from a counter, because one long row can keep a warp busy for many turns of the others.
 //
-// A target with the sign bit set is a dead end (essential.py): its distance is lowered, and it is
+// A target with the sign bit set is a dead end (dead_ends.py): its distance is lowered, and it is
 // never pushed, because its edges improve nothing.
 //
 // Rows: out[places[row]][column] (row itself if places is null), all vertices, or the `n_columns`

@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.algorithms.batched.essential import Essential, sparse
 from nearfar.algorithms.batched.slots import Values
-from nearfar.algorithms.batched.team import NONE, Batch, BlockOptions, Search, in_stages
+from nearfar.algorithms.batched.team import NONE, Batch, BlockOptions, Search, solve_batch
 from nearfar.cuda.device_rows import Rows
 from nearfar.graph.dtypes import limit_in_dtype
 from nearfar.graph.facts import Facts
@@ -26,6 +25,7 @@ MOST_BLOCKS, LEAST_THREADS = 8, 128
 _GLOBAL_THREADS = 512  # threads per block if its distances are in global memory
 RESIDENT = 1024  # threads per multiprocessor that 64 registers per thread permit
 LISTS_FROM = 20_000  # vertices; smaller graphs have too few words to share
+_SPARSE = 4.0  # edges per vertex below which frontiers remain thin
 _LIST = 8  # bytes of lists per thread, if lists are used
 _SHARED_STATIC = 1024  # upper bound on a block's static shared memory
 
@@ -114,7 +114,7 @@ def block_per_source(
     search = _SharedSearch(graph, options, workspace, rows)
     if not search.fits:
         return block_per_source_global(graph, sources, options, workspace)
-    return in_stages(search, slot_bits=search.bits)
+    return solve_batch(search, slot_bits=search.bits)
 
 
 class _SharedSearch(Search):
@@ -172,7 +172,7 @@ class _SharedSearch(Search):
         """Launch once; return one flag per source on the device, set for rows that did not fit."""
         cp = runtime.cupy()
         sources = batch.sources
-        rows, edges = self.rows, self.edges
+        rows = self.rows
         values = Values(self.graph, self.workspace.limit, self.delta, bits)
         blocks_each = _blocks(self.here, rows.n, bits, self.lists)
         threads = self.options.block_threads or max(
@@ -185,7 +185,7 @@ class _SharedSearch(Search):
             "FLOATING": int(not self.integer),
             "BLOCK_THREADS": threads,
             "BLOCKS_EACH": max(1, min(blocks_each, RESIDENT // threads)),
-            "THICK_WORDS": 16 if sparse(self.graph) else 8,
+            "THICK_WORDS": 16 if self.graph.mean_degree < _SPARSE else 8,
             "LISTS": int(self.lists),
             "FIGURES": int(batch.figures is not None),
         }
@@ -196,7 +196,7 @@ class _SharedSearch(Search):
         overflow = cp.zeros(k if check else 1, dtype=np.int32)
         counter = cp.zeros(1, dtype=np.int32)
         arguments = {
-            **_common(batch, rows, edges, values),
+            **_common(batch, rows, self.edges, values),
             "heaviest": values.heaviest,
             "check": np.int32(check),
             "counter": counter,
@@ -207,12 +207,12 @@ class _SharedSearch(Search):
         return overflow if check else None
 
 
-def _common(batch: Batch, rows: Rows, edges: Essential, values: Values) -> dict[str, Any]:
+def _common(batch: Batch, rows: Rows, edges: Any, values: Values) -> dict[str, Any]:
     """Return the arguments that both kernels with a block per source take."""
     sources, places = batch.on_device()
     return {
-        "offsets": edges.offsets,
-        "edges": edges.edges,
+        "offsets": rows.device.offsets,
+        "edges": edges,
         "sources": sources,
         "places": places,
         "first": np.int64(batch.sources[0]),
@@ -311,7 +311,7 @@ def block_per_source_global(
     if rows.nothing is not None:
         return rows.nothing
     search = _GlobalSearch(graph, options, workspace, rows)
-    return in_stages(search, blocks=search.blocks)
+    return solve_batch(search, blocks=search.blocks)
 
 
 @variant(

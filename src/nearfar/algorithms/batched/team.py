@@ -1,17 +1,16 @@
-"""Batches with a block per source, in stages that drop edges, on one or several devices."""
+"""Batches with a block per source, on one or several devices."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearfar.algorithms.batched.essential import Solved, essential, stages
+from nearfar.algorithms.batched.dead_ends import marked_edges
 from nearfar.cuda.device_rows import Rows
 from nearfar.errors import OptionError, quoted
 from nearfar.graph.facts import usual_weight
@@ -72,26 +71,18 @@ class Batch:
     following: Following | None = None  # copier of the rows to the host
     # int64 array or None; memory for figures of the rows, in addition to those in `out`
     figures: Any = None
-    # function that this thread calls while the device solves
-    meanwhile: Callable[[], None] | None = None
-    _uploaded: tuple[Any, Any] | None = None
 
     def on_device(self) -> tuple[Any, Any]:
         """Return sources and places on the current device; None for consecutive sources."""
-        if self._uploaded is None:
-            begin, k = int(self.sources[0]), len(self.sources)
-            in_order = bool((self.sources == np.arange(begin, begin + k)).all())
-            listed = None if in_order else runtime.upload(self.sources)
-            where = None if self.places is None else runtime.upload(self.places)
-            self._uploaded = listed, where
-        return self._uploaded
+        begin, k = int(self.sources[0]), len(self.sources)
+        in_order = bool((self.sources == np.arange(begin, begin + k)).all())
+        listed = None if in_order else runtime.upload(self.sources)
+        return listed, None if self.places is None else runtime.upload(self.places)
 
     def launched(self) -> None:
         """Record that all launches that mark finished rows are on the current stream."""
         if self.following is not None:
             self.following.launched()
-        if self.meanwhile is not None:
-            self.meanwhile()
 
 
 class Search(ABC):
@@ -108,96 +99,45 @@ class Search(ABC):
         else:  # thin frontiers need fewer steps
             self.delta = max(1.0, _WIDTH / max(graph.mean_degree, 1.0)) * usual_weight(graph)
         self.integer = graph.weight_dtype.kind == "i"  # whether weights are integers
-        self.edges = essential(graph, rows.device)  # remaining edges of the graph
+        self.edges = marked_edges(graph, rows.device)
 
     @abstractmethod
     def solve(self, batch: Batch) -> NDArray[np.int64]:
         """Solve the rows of the sources; return those that were too wide and repeated."""
 
-    def drop(self, solved: Solved, out: Any) -> None:
-        """Drop the edges that the rows of these sources prove non-essential."""
-        self.edges = self.edges.without(self.graph, self.rows.device, solved, out)
 
-
-def in_stages(search: Search, **stats: Any) -> Answer:
-    """Solve the batch in stages, dropping edges that the rows prove non-essential.
-
-    Only whole rows of integers allow dropping: rounded sums are not associative.
-    """
-    rows, graph = search.rows, search.graph
-    team = _Team(search)
-    solved = []
-    whole = search.integer and rows.columns is None
-    packing = search.edges.edges.nbytes + 24 * rows.n  # bytes for packing the remaining edges
+def solve_batch(search: Search, **stats: Any) -> Answer:
+    """Solve the rows in parts that fit in memory, on the devices of the search's workspace."""
+    rows, team, solved = search.rows, _Team(search), []
     with rows.landing() as landing:
-        for first, last in rows.parts(search.scratch + packing):
+        for first, last in rows.parts(search.scratch + search.edges.nbytes):
             out = rows.memory(first, last)
-            chosen = rows.sources[first:last]
-            # None: rows in the given order, so that no indices are uploaded
-            launches: list[tuple[Any, bool]] = [(None, False)]
-            if whole:
-                launches = stages(graph, chosen, search.edges.decided)
-            at = 0
-            batches = []
-            for places, _ in launches:
-                some = chosen if places is None else chosen[places]
-                batches.append(Batch(some, places, out, figures=rows.figures))
-                if landing is not None:  # rows in the order of solving
-                    batches[-1].out, batches[-1].places = out[at : at + len(some)], None
-                at += len(some)
-            at = 0
-            for (places, drop), batch, later in zip(
-                launches, batches, [*batches[1:], None], strict=True
-            ):
-                count = len(batch.sources)
-                side = places if landing is None else np.arange(at, at + count)
-                at += count
-                dropped = Solved(rows.n, batch.sources, side) if drop else None
-                batch.meanwhile = partial(_make_ready, team, later, dropped)
-                if landing is None:
-                    team.solve(batch)
-                else:
-                    _solve_and_send(team, landing, batch, rows.host[first:last], places)
-                if dropped is not None:
-                    team.drop(dropped, out)
+            batch = Batch(rows.sources[first:last], None, out, figures=rows.figures)
             if landing is None:
+                team.solve(batch)
                 solved.append(rows.kept(out))
-            elif last < len(rows.sources):  # the next part reuses the memory
+                continue
+            _solve_and_send(team, landing, batch, rows.host[first:last])
+            if last < len(rows.sources):  # the next part reuses the memory
                 landing.wait()
         rows.timer.stop()
     solved = solved or [rows.host]
-    stats |= {"repeated_rows": team.repeated, "edges_kept": team.edges_kept}
     others = [one.rows for one in team.searches.values() if one is not search]
+    stats["repeated_rows"] = team.repeated
     return rows.answer(solved, others, delta=search.delta, **stats, **team.stats)
 
 
-def _make_ready(team: _Team, later: Batch | None, dropped: Solved | None) -> None:
-    """Copy the next inputs in advance, if one device solves, so that it does not wait for them."""
-    if team.shared:
-        return
-    if dropped is not None:
-        dropped.on_device()
-    if later is not None:
-        later.on_device()
-
-
-def _solve_and_send(
-    team: _Team,
-    landing: Landing,
-    batch: Batch,
-    host: NDArray[Any],
-    places: NDArray[np.int64] | None,
-) -> None:
-    """Solve into consecutive rows, and copy finished ones to their places on the host."""
+def _solve_and_send(team: _Team, landing: Landing, batch: Batch, host: NDArray[Any]) -> None:
+    """Solve rows, and copy finished ones to the host meanwhile."""
     batch.finished, finished = landing.flags(len(batch.sources))
-    batch.following = landing.follow(batch.out, host, places, finished)
+    batch.following = landing.follow(batch.out, host, finished)
     if team.solve(batch):
         landing.wait()
-        landing.send(batch.out, host, places)
+        landing.send(batch.out, host)
 
 
 class _Team:
-    """Devices that share a batch; each drops the edges that all rows of a stage decide."""
+    """Devices that share a batch."""
 
     def __init__(self, search: Search) -> None:
         home = runtime.device().ordinal
@@ -206,22 +146,14 @@ class _Team:
         self.repeated = 0  # number of rows that were too wide
         self.failed: dict[int, str] = {}
         self._first = search
-        self._drops: list[tuple[Solved, Any]] = []
-        self._dropped = dict.fromkeys([home, *self.devices], 0)
 
     def solve(self, batch: Batch) -> int:
         """Solve the rows of the sources; return the number of those that were too wide."""
         pieces, count = [batch], len(self.devices)
         if count > 1:  # interleaved, so that each device gets sources of every degree
-            at = np.arange(len(batch.sources)) if batch.places is None else batch.places
+            at = np.arange(len(batch.sources))
             pieces = [
-                replace(
-                    batch,
-                    sources=batch.sources[i::count].copy(),
-                    places=at[i::count].copy(),
-                    meanwhile=None,
-                    _uploaded=None,
-                )
+                replace(batch, sources=batch.sources[i::count].copy(), places=at[i::count].copy())
                 for i in range(count)
             ]
         pieces = [piece for piece in pieces if len(piece.sources)]
@@ -238,34 +170,13 @@ class _Team:
         return sum(repeated)
 
     def _here(self) -> Search:
-        """Return the current device's search, after dropping the decided edges."""
+        """Return the current device's search."""
         at = runtime.device().ordinal
         if at not in self.searches:
             first = self._first
             rows = Rows(first.graph, first.rows.sources, first.workspace, reduces=True)
             self.searches[at] = type(first)(first.graph, first.options, first.workspace, rows)
-        search = self.searches[at]
-        for drop in self._drops[self._dropped[at] :]:
-            search.drop(*drop)
-        self._dropped[at] = len(self._drops)
-        return search
-
-    @property
-    def shared(self) -> bool:
-        """Whether several devices may share the batch."""
-        return self._first.workspace.devices is not None
-
-    def drop(self, solved: Solved, out: Any) -> None:
-        """Drop on every device the edges that the rows of these sources prove non-essential."""
-        if self.shared:
-            self._drops.append((solved, out))
-        else:
-            self._first.drop(solved, out)
-
-    @property
-    def edges_kept(self) -> int:
-        """Number of edges that remain at the end."""
-        return min(search.edges.count for search in self.searches.values())
+        return self.searches[at]
 
     @property
     def stats(self) -> dict[str, Any]:

@@ -109,9 +109,16 @@ def johnson(
 
 
 def solve_shifted(
-    graph: Graph, sources: NDArray[np.int64], inner: Variant, workspace: Workspace
+    graph: Graph,
+    sources: NDArray[np.int64],
+    inner: Variant,
+    workspace: Workspace,
+    inside: Graph | None = None,
 ) -> Answer:
-    """Reweight, run a batch variant for non-negative weights, shift back, and polish float rows."""
+    """Reweight, run a batch variant for non-negative weights, shift back, and polish float rows.
+
+    ``inside``: the reweighted graph, or one of the same distances.
+    """
     plan = shifted(graph)
     floating = graph.weight_dtype.kind == "f"
     # Polishing needs whole rows, so floats keep every column until then.
@@ -119,7 +126,7 @@ def solve_shifted(
     same = plan.base.weight_dtype == graph.weight_dtype
     out = workspace.out if same and columns is workspace.columns else None
     request = replace(workspace, limit=None, columns=columns, out=out)
-    answer = inner.run(plan.graph, sources, inner.options(), request)
+    answer = inner.run(inside or plan.graph, sources, inner.options(), request)
     rows = answer.distances
     rows = rows if isinstance(rows, np.ndarray) else rows.get()
     stats = {**answer.stats, "inner": inner.id}

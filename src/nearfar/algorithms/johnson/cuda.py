@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.algorithms.johnson.cpu import fits_shifted, potentials_seconds, shifted, solve_shifted
+from nearfar.cuda.graph import longer_edges
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
@@ -47,4 +48,6 @@ def johnson(
         inner = find(idea, "cuda")[0]
         if inner.fits(inside, request) is True:
             break
-    return solve_shifted(graph, sources, inner, workspace)
+    estimate = inner.estimate(Facts(inside), request)
+    inside = longer_edges.for_next(inside, None, 0.0 if estimate is None else estimate.seconds)
+    return solve_shifted(graph, sources, inner, workspace, inside)

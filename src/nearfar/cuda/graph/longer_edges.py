@@ -56,17 +56,16 @@ def keep_all(graph: Graph) -> None:
     _STATES.put(graph, _State(False), runtime.device().ordinal)
 
 
-def for_next(
-    graph: Graph, search: Search, batch_seconds: Callable[[], float] | None = None
-) -> Graph:
+def for_next(graph: Graph, search: Search | None, batch_seconds: float | None = None) -> Graph:
     """Return the graph in which to search next.
 
-    ``batch_seconds`` estimates the time of searches from many sources; None for one.
+    ``search`` is needed for undirected graphs. ``batch_seconds``: estimated time of searches from
+    many sources, None for one.
     """
     state = _state(graph)
     if state.waits:
         cost = _SECONDS[0] + _SECONDS[1] * graph.n_edges
-        if state.times.spent < cost and (batch_seconds is None or batch_seconds() < cost):
+        if state.times.spent < cost and (batch_seconds or 0.0) < cost:
             return graph
         state.waits = False  # another thread searches meanwhile
         try:
@@ -102,7 +101,7 @@ def _state(graph: Graph) -> _State:
 
 
 @runtime.in_turn  # another solve may sort the rows meanwhile
-def without_longer(graph: Graph, search: Search) -> Graph | None:
+def without_longer(graph: Graph, search: Search | None) -> Graph | None:
     """Return a graph without the longer edges on this device, or None if they are few.
 
     O(m) for each edge of the shortest path from or to the pivot that has most edges.
@@ -147,9 +146,10 @@ class _Marks:
         self._launch("drop_by_pivot", **self._reach, error=self._error(to[1] + found[1]))
         return True
 
-    def bound_paths(self, search: Search) -> None:
+    def bound_paths(self, search: Search | None) -> None:
         """Bound the lengths of paths by a search, where another bound leaves too wide a margin."""
-        if self._device.weight_dtype == np.float32 and not self._graph.directed:
+        wide = self._device.weight_dtype == np.float32
+        if wide and search is not None and not self._graph.directed:
             found = search(self._graph, self._graph.widest_vertex)
             self._set_reach(found, found)
 

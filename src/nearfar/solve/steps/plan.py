@@ -6,7 +6,6 @@ An attempt that cannot answer returns the plan to try next, with the reason.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -179,9 +178,11 @@ def first_plan(
                 variant, reason = _choice(graph, request, method, allow_unsafe)
             in_turns = shorter and _whole_rows(request) and not is_prepared(graph)
             if in_turns:
-                seconds = partial(_estimated_seconds, variant, graph, request)
-                one = request.problem == "sssp"
-                to_search = longer_edges.for_next(graph, search_on_device, None if one else seconds)
+                seconds = None
+                if request.problem != "sssp":
+                    estimate = variant.estimate(Facts(graph), request)
+                    seconds = 0.0 if estimate is None else estimate.seconds
+                to_search = longer_edges.for_next(graph, search_on_device, seconds)
         compares = _compares_numbers(to_search, request, method, variant)
         if compares and plain and narrow:
             near = renumbered.for_next(to_search, kind_of(request), request.threads)
@@ -258,12 +259,6 @@ def _searched(graph: Graph, source: int, device: Literal["cpu", "cuda"], threads
     variant, _ = ranking.best(graph, request)
     settings = build_options(variant.options, {}, variant.id, having)
     return variant.run(graph, source, settings, Workspace(threads)).distances
-
-
-def _estimated_seconds(variant: Variant, graph: Graph, request: Request) -> float:
-    """Return the estimate of a variant that serves the request."""
-    estimate = variant.estimate(Facts(graph), request)
-    return 0.0 if estimate is None else estimate.seconds
 
 
 def _compares_numbers(graph: Graph, request: Request, method: str, variant: Variant) -> bool:

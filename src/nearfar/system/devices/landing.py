@@ -37,8 +37,6 @@ class Following:
         Rows to copy.
     out : uint8 array
         Bytes of the destination rows.
-    places : int64 array or None
-        Positions of the rows in the destination; None means their order.
     flags : uint8 array or None
         Flags of finished rows; None if all rows are finished at ``made``.
     made : event or None
@@ -49,10 +47,9 @@ class Following:
         self,
         rows: Any,
         out: NDArray[np.uint8],
-        places: NDArray[np.int64] | None,
         flags: NDArray[np.uint8] | None,
     ) -> None:
-        self.rows, self.out, self.places, self.flags = rows, out, places, flags
+        self.rows, self.out, self.flags = rows, out, flags
         self.made: Any = None
 
     def launched(self) -> None:
@@ -102,19 +99,18 @@ class Landing:
         found[:] = 0
         return np.uint64(held.ptr), found
 
-    def send(self, rows: Any, out: NDArray[Any], places: NDArray[np.int64] | None = None) -> None:
+    def send(self, rows: Any, out: NDArray[Any]) -> None:
         """Copy rows that are complete when the work on the current stream ends."""
-        self.follow(rows, out, places, None).launched()
+        self.follow(rows, out, None).launched()
 
     def follow(
         self,
         rows: Any,
         out: NDArray[Any],
-        places: NDArray[np.int64] | None,
         flags: NDArray[np.uint8] | None,
     ) -> Following:
         """Copy rows as they are finished, after all rows of earlier calls."""
-        following = Following(rows, out.view(np.uint8).reshape(len(out), -1), places, flags)
+        following = Following(rows, out.view(np.uint8).reshape(len(out), -1), flags)
         with self._changed:
             self._waiting += 1
         self._jobs.put(following)
@@ -193,14 +189,7 @@ class Landing:
         try:
             arrived.synchronize()
             found = np.frombuffer(buffer, dtype=np.uint8, count=end - begin)
-            wide = job.out.shape[1]
-            if job.places is None:
-                job.out.reshape(-1)[begin:end] = found
-                return
-            for row in range(begin // wide, -(-end // wide)):
-                low, high = max(begin, row * wide), min(end, (row + 1) * wide)
-                to = job.out[job.places[row]]
-                to[low - row * wide : high - row * wide] = found[low - begin : high - begin]
+            job.out.reshape(-1)[begin:end] = found
         finally:
             self._free.put(buffer)
 
