@@ -29,7 +29,7 @@ _TRIED, _CLEARLY = 12, 1.25  # searches after which such a factor decides
 _SECONDS = 2e-3, 1e-9  # of leaving out edges, and of that per edge
 _SAMPLE = 1 << 12  # vertices from which short searches are tried
 _WORTHWHILE = 0.2  # share of their edges that is then found
-_SETTLES = 16, 24  # vertices that a short search settles: undirected, directed graphs
+_SETTLED_BY_ONE = 32  # vertices that a short search settles
 _SWEEPS = 128  # at most
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _THREADS = 256
@@ -160,10 +160,10 @@ class _Marks:
 
     def by_searches(self, step: int) -> float:
         """Mark edges by short searches from every ``step``th vertex; return the share of them."""
-        settled, found = _SETTLES[self._graph.directed], runtime.cupy().zeros(2, np.uint64)
-        given = {"step": np.int64(step), "most_settled": np.int32(settled), "found": found}
+        found = runtime.cupy().zeros(2, np.uint64)
+        given = {"step": np.int64(step), "most_settled": np.int32(_SETTLED_BY_ONE), "found": found}
         given |= {"both_ways": np.int32(not self._graph.directed), **self._reach}
-        self._launch("search_shortly", **given, error=self._error(settled + 2))
+        self._launch("search_shortly", **given, error=self._error(_SETTLED_BY_ONE + 2))
         looked, marked = runtime.download(found)
         return float(marked) / max(float(looked), 1.0)
 

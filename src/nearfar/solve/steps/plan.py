@@ -178,11 +178,9 @@ def first_plan(
                 variant, reason = _choice(graph, request, method, allow_unsafe)
             in_turns = shorter and _whole_rows(request) and not is_prepared(graph)
             if in_turns:
-                seconds = None
-                if request.problem != "sssp":
-                    estimate = variant.estimate(Facts(graph), request)
-                    seconds = 0.0 if estimate is None else estimate.seconds
-                to_search = longer_edges.for_next(graph, search_on_device, seconds)
+                to_search, variant, reason = _without_longer_on_device(
+                    graph, request, variant, reason
+                )
         compares = _compares_numbers(to_search, request, method, variant)
         if compares and plain and narrow:
             near = renumbered.for_next(to_search, kind_of(request), request.threads)
@@ -233,6 +231,21 @@ def _without_longer_edges(graph: Graph, request: Request) -> tuple[Graph, bool]:
         return graph, False
     found = backbone.for_next(graph, several, request.threads, search_once)
     return found, backbone.waits(graph)
+
+
+def _without_longer_on_device(
+    graph: Graph, request: Request, variant: Variant, reason: str
+) -> tuple[Graph, Variant, str]:
+    """Return the graph in which a GPU searches, and the variant for it."""
+    if request.problem == "sssp":
+        return longer_edges.for_next(graph, search_on_device), variant, reason
+    estimate = variant.estimate(Facts(graph), request)
+    seconds = 0.0 if estimate is None else estimate.seconds
+    shorter = longer_edges.for_next(graph, search_on_device, seconds)
+    if shorter is not graph:
+        request = request._replace(device="cuda")
+        variant, reason = _choice(shorter, request, "auto", allow_unsafe=False)
+    return shorter, variant, reason
 
 
 def for_pairs(graph: Graph, threads: int) -> Graph:
