@@ -145,8 +145,8 @@ def distances(
         Function called after each block with the number of finished rows and of all rows.
     pairs : list of (source, target) or None
         Pairs for which to return a vector of distances, instead of ``sources`` and ``targets``.
-        ``stats["pairs_by"]`` is ``"table"``, ``"walks"`` (on a prepared graph), ``"both ends"`` or
-        ``"searches"``.
+        ``stats["pairs_by"]`` is ``"table"``, ``"walks"`` or ``"labels"`` (of a graph prepared
+        within the call too, which adds floats in fixed point), ``"both ends"`` or ``"searches"``.
     reduce : str, tuple or None
         Reduction of each row to one or a few numbers: ``"count"``, ``"sum"``, ``"mean"``,
         ``"max"``, ``"summary"``, ``"harmonic"``, ``"nearest:k"`` or ``("histogram", edges)``; see
