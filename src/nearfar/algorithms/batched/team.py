@@ -110,7 +110,7 @@ def solve_batch(search: Search, **stats: Any) -> Answer:
     """Solve the rows in parts that fit in memory, on the devices of the search's workspace."""
     rows, team, solved = search.rows, _Team(search), []
     with rows.landing() as landing:
-        for first, last in rows.parts(search.scratch + search.edges.nbytes):
+        for first, last in rows.parts(search.scratch):
             out = rows.memory(first, last)
             batch = Batch(rows.sources[first:last], None, out, figures=rows.figures)
             if landing is None:
