@@ -240,6 +240,22 @@ def unpaired_edge(tails: Any, heads: Any, weights: Any) -> int | None:
     return edges[ends[1] < ends[0]]  # the smaller one is missing from the other order
 
 
+def lightest(
+    view: GraphView, indptr: NDArray[Any], *, loops: bool
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return row starts and positions of edges without all but the lightest of parallel ones.
+
+    Of equally light ones the first stays; self-loops stay if ``loops``. O(n + m).
+    """
+    from nearfar import _cpu
+
+    kept_ones = np.empty(indptr[-1], dtype=np.uint8)
+    _cpu.mark_lightest(view, loops, kept_ones)
+    before = np.zeros(len(kept_ones) + 1, dtype=indptr.dtype)
+    np.cumsum(kept_ones, out=before[1:])
+    return before[indptr], np.flatnonzero(kept_ones)
+
+
 def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
     """Return ``indptr, indices, data`` of a square sparse matrix in CSR."""
     csr = matrix.tocsr()

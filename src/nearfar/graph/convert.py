@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, did_you_mean, keyword, listed, quoted
-from nearfar.graph.build import HostArrays, from_edges, row_starts
+from nearfar.graph.build import HostArrays, from_edges
 from nearfar.graph.given import as_numpy, as_weights
 from nearfar.graph.names import Coded, distinct, missing_in, numbered_columns, object_array
 
@@ -257,16 +257,3 @@ def _refuse_orders(matrix: Any) -> None:
             f"rows are named {listed(rows, 4)}, columns {listed(columns, 4)}: give one order to "
             "both, or matrix.to_numpy()"
         )
-
-
-def lightest(
-    indptr: NDArray[Any], indices: NDArray[Any], weights: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return ``weights, indices, indptr`` of sorted rows with the lightest of parallel edges."""
-    rows = np.repeat(np.arange(len(indptr) - 1, dtype=indptr.dtype), np.diff(indptr))
-    order = np.lexsort((weights, indices, rows))
-    rows, columns = rows[order], indices[order]
-    first = np.ones(len(rows), dtype=bool)
-    first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-    starts = row_starts(np.bincount(rows[first], minlength=len(indptr) - 1))
-    return weights[order[first]], columns[first], starts.astype(indptr.dtype)

@@ -458,9 +458,14 @@ class Exchange:
         graph = cast("Graph", self)
         n = graph.n_vertices
         parts = graph.effective_weights, graph.indices, graph.indptr
-        if _cpu.edge_counts(graph.view)[1]:  # some edges are parallel
-            parts = convert.lightest(graph.indptr, graph.indices, graph.effective_weights)
-        return csr_array(parts, shape=(n, n))
+        parallel = _cpu.edge_counts(graph.view)[1]
+        if parallel:
+            indptr, edges = build.lightest(graph.view, graph.indptr, loops=True)
+            parts = graph.effective_weights[edges], graph.indices[edges], indptr
+        matrix = csr_array(parts, shape=(n, n))
+        if parallel:
+            matrix.sort_indices()
+        return matrix
 
     def to_networkx(self, weight: str = "weight") -> Any:
         """Return the graph as a NetworkX graph.

@@ -22,6 +22,7 @@ from nearfar.errors import (
     keyword,
     quoted,
 )
+from nearfar.graph.build import lightest
 from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.saturation import may_saturate
 from nearfar.graph.slots import Slot
@@ -72,7 +73,7 @@ def measured(graph: Any, weight: Any) -> Graph:
 def simple(graph: Graph) -> Simple:
     """Return the graph with only the lightest edge per pair and no self-loops, cached.
 
-    O(n + m), plus a sort of the edges if there are parallel ones.
+    O(n + m).
     """
     return _SIMPLE.of(graph, lambda: _simplified(graph))
 
@@ -82,16 +83,10 @@ def _simplified(graph: Graph) -> Simple:
     plain = graph.without_names()
     if not loops and not parallel:
         return Simple(plain, None)
-    tails, heads = graph.tails(), graph.indices
-    kept = np.flatnonzero(tails != heads)
-    order = kept[np.lexsort((graph.effective_weights[kept], heads[kept], tails[kept]))]
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = (tails[order][1:] != tails[order][:-1]) | (heads[order][1:] != heads[order][:-1])
-    edges = np.sort(order[first])  # the order of the given rows
-    indptr = np.zeros(graph.n_vertices + 1, dtype=graph.index_dtype)
-    np.cumsum(np.bincount(tails[edges], minlength=graph.n_vertices), out=indptr[1:])
+    indptr, edges = lightest(graph.view, graph.indptr, loops=False)
     weights = None if graph.weights is None else graph.weights[edges]
-    made: Graph = Graph.from_csr(indptr, heads[edges], weights, directed=graph.directed, copy=False)
+    heads = graph.indices[edges]
+    made: Graph = Graph.from_csr(indptr, heads, weights, directed=graph.directed, copy=False)
     return Simple(made, edges.astype(graph.index_dtype))
 
 
