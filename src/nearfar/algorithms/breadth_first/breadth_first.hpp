@@ -36,6 +36,8 @@ constexpr uint64_t kBeta = 24;
 constexpr uint64_t kSparse = 5;  // mean degree
 constexpr std::size_t kRowAhead = 8;
 constexpr std::size_t kTargetAhead = 3;
+constexpr std::size_t kLongRow = 16;
+constexpr std::size_t kAtOnce = 8;                   // targets compared before a branch
 constexpr std::size_t kPullAhead = 24;               // vertices
 constexpr uint64_t kSpreadFrom = uint64_t{1} << 15;  // edges of a frontier, or vertices
 constexpr std::size_t kFrontierPiece = 256;
@@ -98,8 +100,9 @@ class Search {
     return static_cast<uint64_t>(out_.indptr[v + 1] - out_.indptr[v]);
   }
 
-  // Calls take(target) for each edge of queue_[begin..end). Returns their number.
-  template <class Take>
+  // Calls take(target) for each edge of queue_[begin..end). If kSkip, some whose targets have a
+  // distance are left out: in long rows most have. Returns the number of edges.
+  template <bool kSkip, class Take>
   uint64_t each_target(std::size_t begin, std::size_t end, Interrupt& interrupt, Take&& take) {
     uint64_t edges = 0;
     for (std::size_t i = begin; i < end; ++i) {
@@ -109,7 +112,18 @@ class Search {
       const auto row = static_cast<std::size_t>(out_.indptr[v]);
       const auto row_end = static_cast<std::size_t>(out_.indptr[v + 1]);
       edges += row_end - row;
-      for (std::size_t e = row; e < row_end; ++e) take(out_.indices[e]);
+      std::size_t e = row;
+      const bool skips = kSkip && row_end - row >= kLongRow;
+      for (; skips && e + kAtOnce <= row_end; e += kAtOnce) {
+        int32_t farthest = 0;
+#pragma GCC unroll 8
+        for (std::size_t i = e; i < e + kAtOnce; ++i)
+          farthest =
+              std::max(farthest, __atomic_load_n(&distances_[out_.indices[i]], __ATOMIC_RELAXED));
+        if (farthest != unreached<int32_t>()) continue;
+        for (std::size_t i = e; i < e + kAtOnce; ++i) take(out_.indices[i]);
+      }
+      for (; e < row_end; ++e) take(out_.indices[e]);
       interrupt.poll(row_end - row + 8);
     }
     return edges;
@@ -120,7 +134,7 @@ class Search {
   template <bool Sparse>
   std::size_t push(int32_t level, std::size_t begin, std::size_t end) {
     std::size_t fresh = end;
-    const uint64_t edges = each_target(begin, end, interrupt_, [&](Index t) {
+    const uint64_t edges = each_target<!Sparse>(begin, end, interrupt_, [&](Index t) {
       const int32_t present = distances_[t];
       if (!Sparse && present != unreached<int32_t>()) return;
       queue_[fresh] = t;
@@ -253,7 +267,7 @@ class Search {
     return together(pieces, end, ahead, [&](std::size_t piece, Found& found, Interrupt& interrupt) {
       const std::size_t first = begin + piece * kFrontierPiece;
       const std::size_t last = std::min(end, first + kFrontierPiece);
-      found.edges += each_target(first, last, interrupt, [&](Index t) {
+      found.edges += each_target<true>(first, last, interrupt, [&](Index t) {
         int32_t present = __atomic_load_n(&distances_[t], __ATOMIC_RELAXED);
         if (present == unreached<int32_t>() &&
             __atomic_compare_exchange_n(&distances_[t], &present, level, false, __ATOMIC_RELAXED,
