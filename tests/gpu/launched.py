@@ -104,4 +104,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     }
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in fresh])
     items[:] = [item for item in items if item.nodeid not in fresh]
-    items.sort(key=lambda item: -tests.get(item.nodeid, {"seconds": 20.0})["seconds"])
+    items.sort(key=lambda item: -tests.get(item.nodeid, {}).get("seconds", 20.0))
