@@ -33,18 +33,18 @@ def same_bits(found: np.ndarray, want: np.ndarray) -> None:
 
 def lattice(weights: Any, side: int, dtype: str) -> Graph:
     plain = nearfar.generators.generate("grid", rows=side, columns=side)
-    return Graph(plain.indptr, plain.indices, weights(plain.n_edges).astype(dtype))
+    drawn = weights(plain.n_edges, np.random.default_rng(3))
+    return Graph(plain.indptr, plain.indices, drawn.astype(dtype))
 
 
-RNG = np.random.default_rng(3)
 KINDS = {
-    "unique": lambda m: RNG.random(m) + 0.01,
-    "tenths": lambda m: np.full(m, 0.1),
-    "zeros": lambda m: RNG.integers(0, 3, m) * 0.1,
-    "magnitudes": lambda m: 10.0 ** RNG.integers(-30, 6, m),
-    "absorbed": lambda m: np.where(RNG.random(m) < 0.3, 1.0, 1e-9 * RNG.random(m)),
-    "denormals": lambda m: RNG.integers(0, 9, m) * 1.5e-45,
-    "overflowing": lambda m: np.where(RNG.random(m) < 0.9, 1.0, 3.4e38),
+    "unique": lambda m, rng: rng.random(m) + 0.01,
+    "tenths": lambda m, _: np.full(m, 0.1),
+    "zeros": lambda m, rng: rng.integers(0, 3, m) * 0.1,
+    "magnitudes": lambda m, rng: 10.0 ** rng.integers(-30, 6, m),
+    "absorbed": lambda m, rng: np.where(rng.random(m) < 0.3, 1.0, 1e-9 * rng.random(m)),
+    "denormals": lambda m, rng: rng.integers(0, 9, m) * 1.5e-45,
+    "overflowing": lambda m, rng: np.where(rng.random(m) < 0.9, 1.0, 3.4e38),
 }
 
 

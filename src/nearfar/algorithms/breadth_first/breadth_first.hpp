@@ -100,8 +100,9 @@ class Search {
     return static_cast<uint64_t>(out_.indptr[v + 1] - out_.indptr[v]);
   }
 
-  // Calls take(target) for each edge of queue_[begin..end). If kSkip, some whose targets have a
-  // distance are left out: in long rows most have. Returns the number of edges.
+  // Calls take(target, unsure) for each edge of queue_[begin..end). If kSkip, most targets that
+  // have a distance are left out of long rows; `unsure`: of some targets one has none. Returns the
+  // number of edges.
   template <bool kSkip, class Take>
   uint64_t each_target(std::size_t begin, std::size_t end, Interrupt& interrupt, Take&& take) {
     uint64_t edges = 0;
@@ -121,22 +122,22 @@ class Search {
           farthest =
               std::max(farthest, __atomic_load_n(&distances_[out_.indices[i]], __ATOMIC_RELAXED));
         if (farthest != unreached<int32_t>()) continue;
-        for (std::size_t i = e; i < e + kAtOnce; ++i) take(out_.indices[i]);
+        for (std::size_t i = e; i < e + kAtOnce; ++i) take(out_.indices[i], true);
       }
-      for (; e < row_end; ++e) take(out_.indices[e]);
+      for (; e < row_end; ++e) take(out_.indices[e], false);
       interrupt.poll(row_end - row + 8);
     }
     return edges;
   }
 
-  // Sparse graphs: whether a target is new is unpredictable, so there is no branch. Where most
-  // targets are known already, the additional stores cost more.
+  // Whether a target is new is unpredictable in sparse graphs and where one of some targets is:
+  // then there is no branch. Where most targets are known already, the additional stores cost more.
   template <bool Sparse>
   std::size_t push(int32_t level, std::size_t begin, std::size_t end) {
     std::size_t fresh = end;
-    const uint64_t edges = each_target<!Sparse>(begin, end, interrupt_, [&](Index t) {
+    const uint64_t edges = each_target<!Sparse>(begin, end, interrupt_, [&](Index t, bool unsure) {
       const int32_t present = distances_[t];
-      if (!Sparse && present != unreached<int32_t>()) return;
+      if (!Sparse && !unsure && present != unreached<int32_t>()) return;
       queue_[fresh] = t;
       fresh += present == unreached<int32_t>();
       distances_[t] = std::min(present, level);
@@ -267,7 +268,7 @@ class Search {
     return together(pieces, end, ahead, [&](std::size_t piece, Found& found, Interrupt& interrupt) {
       const std::size_t first = begin + piece * kFrontierPiece;
       const std::size_t last = std::min(end, first + kFrontierPiece);
-      found.edges += each_target<true>(first, last, interrupt, [&](Index t) {
+      found.edges += each_target<true>(first, last, interrupt, [&](Index t, bool) {
         int32_t present = __atomic_load_n(&distances_[t], __ATOMIC_RELAXED);
         if (present == unreached<int32_t>() &&
             __atomic_compare_exchange_n(&distances_[t], &present, level, false, __ATOMIC_RELAXED,

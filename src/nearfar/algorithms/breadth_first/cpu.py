@@ -17,7 +17,7 @@ from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
 #: Seconds for starting the helper threads, and per level that the workers share.
 _START, _LEVEL = 5e-5, 3e-6
-_SHARED_FROM = 1 << 15  # kSpreadFrom of breadth_first.hpp
+_SHARED_FROM, _LONG_ROW = 1 << 15, 16  # kSpreadFrom and kLongRow of breadth_first.hpp
 
 #: Times of searches that may pull, which saves edges where degrees are high, and of those that only
 #: push, by number of threads.
@@ -27,7 +27,8 @@ _PULLS: Slot[Compared[bool]] = Slot("times of breadth-first searches with and wi
 def _seconds(facts: Facts) -> float:
     """Return the seconds on one core; skewed undirected graphs are mostly pulled."""
     pulled = not facts.graph.directed and facts.graph.max_degree > 50 * facts.degree
-    return 1e-6 + facts.n * 7e-9 + facts.m * (0.6e-9 if pulled else 2.7e-9)
+    pushed = 2.7e-9 if facts.degree < _LONG_ROW else 2.2e-9
+    return 1e-6 + facts.n * 7e-9 + facts.m * (0.6e-9 if pulled else pushed)
 
 
 def _one_worker(facts: Facts, request: Request) -> Estimate:
