@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 import nearfar
+from nearfar.cuda.graph import longer_edges
 from nearfar.errors import OptionError, OutOfMemoryError
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
+from nearfar.graph.same_distances import backbone
 from nearfar.graph.saturation import narrowed
 from nearfar.solve.many import all_pairs, distances
 from nearfar.solve.rows import files
 from nearfar.system.devices import runtime, several
 from nearfar.system.devices.several import chosen, each_block, in_turns
 from tests.covering import each_value
+from tests.graph.test_backbone import hubs
 
 METHOD = "elimination_tree_rows@cuda"
 
@@ -338,6 +342,23 @@ def test_rows_that_stay_on_a_device(method, reach, launched, monkeypatch):
     all_pairs(graph, out=wide, **call)
     np.testing.assert_array_equal(narrowed(wide.get(), np.dtype(np.int32)), truth)
     several.open_way.cache_clear()
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_fewer_edges_over_devices(dtype, launched, monkeypatch):
+    monkeypatch.setattr(backbone, "MANY_EDGES", 1)
+    monkeypatch.setattr(longer_edges, "_SECONDS", (1e-15, 0.0))
+    monkeypatch.setattr(runtime, "compiling_in_background", lambda _=True: nullcontext())
+    graph, stats = hubs(dtype, False, 300), {}
+    wanted = distances(graph, method="dijkstra", device="cpu")
+    for _ in range(2):
+        found = distances(graph, device="cuda", devices="all", stats=stats)
+        assert "without edges that are longer" in stats["reason"]
+        np.testing.assert_array_equal(found, wanted)
+    assert launched == {0, 1, 2}
+    sums = distances(graph, device="cuda", devices="all", reduce="sum")
+    np.testing.assert_array_equal(sums, distances(graph, device="cpu", reduce="sum"))
 
 
 @pytest.mark.usefixtures("three")
