@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import nearfar
-from ablation_tricks import ALONE, OWN_CORE, TRICKS, Builds, Trick
+from ablation_tricks import ALONE, BREADTH_FIRST_TRICKS, OWN_CORE, TRICKS, Builds, Trick
 from nearfar import _cpu
 from nearfar.lab.bench.environment import environment
 from nearfar.lab.bench.report import table
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
 SCHEMA = "nearfar-ablation/1"
+#: Methods on one thread, whose names end in _parallel with several; breadth-first without weights.
+METHODS = {"delta_stepping": TRICKS, "breadth_first": BREADTH_FIRST_TRICKS}
 WITH_ALL = "with all"
 #: Minimum total time of the timed solves of a turn, in milliseconds.
 LEAST_MS = 20
@@ -77,14 +79,14 @@ def clocked(solve, least_ms):
         processor.append(1e3 * (time.process_time() - used))
     return wall, processor
 
-def load(file):
-    global graph
-    arrays = np.load(file)
-    graph = nearfar.Graph(arrays["indptr"], arrays["indices"], arrays["weights"])
+def load(file, family):
+    global graph, one_thread
+    arrays, one_thread = np.load(file), family
+    graph = nearfar.Graph(arrays["indptr"], arrays["indices"], arrays.get("weights"))
     return graph.n_edges
 
 def solve(source, threads, least_ms):
-    method = "delta_stepping" if threads == 1 else "delta_stepping_parallel"
+    method = one_thread if threads == 1 else one_thread + "_parallel"
     last = []
     def once():
         last[:] = [nearfar.sssp(graph, source, device="cpu", method=method, threads=threads)]
@@ -212,7 +214,8 @@ def proven(graph: Graph, source: int) -> str:
 
 
 def save(graph: Graph, file: Path) -> Path:
-    np.savez(file, indptr=graph.indptr, indices=graph.indices, weights=graph.effective_weights)
+    weights = {"weights": graph.weights} if graph.is_weighted else {}
+    np.savez(file, indptr=graph.indptr, indices=graph.indices, **weights)
     return file
 
 
@@ -231,10 +234,12 @@ def solves(
     else:
         graph = make(name, args.most)
         source = draw_sources(graph, 1)[0]
+    if args.method == "breadth_first":
+        graph = graph.without_weights()
     digest = proven(graph, source)
     file = save(graph, at / "graph.npz")
     for one in started.values():
-        one.ask("load", str(file))
+        one.ask("load", str(file), args.method)
     for one in started.values():
         one.answer()
     several = {trick.name for trick in tricks if trick.several}
@@ -291,7 +296,7 @@ def beside_busy_loops(
         samples: dict[str, Any] = {}
         with processes(trees, tricks, cores) as started, busy(cores[:number]):
             for one in started.values():
-                one.call("load", str(file))
+                one.call("load", str(file), args.method)
             for turn in range(args.rounds):
                 for who in list(started)[:: -1 if turn % 2 else 1]:
                     got = started[who].call("solve", source, 2, args.stretch_ms)
@@ -407,6 +412,7 @@ def main() -> int:
         metavar="GRAPH",
         help="of the suite (default: all) and of zoo_graphs.py",
     )
+    parser.add_argument("--method", choices=METHODS, default="delta_stepping")
     parser.add_argument("--most", type=int, help="vertices of a graph of zoo_graphs.py")
     parser.add_argument("--tricks", nargs="+", help="beginnings of their names")
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
@@ -420,7 +426,7 @@ def main() -> int:
     around = environment()
     tricks = [
         trick
-        for trick in TRICKS
+        for trick in METHODS[args.method]
         if not args.tricks or any(trick.name.startswith(one) for one in args.tricks)
     ]
     everything = Trick(WITH_ALL, "")

@@ -22,10 +22,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: Only measured code is recompiled: the units of this folder, and the edited files.
 FAMILY = "algorithms/delta_stepping/"
+BREADTH_FIRST = "algorithms/breadth_first/"
 PREPARED = "prepared/"
 MEASURES = "measures/"
 RASTER = "raster/"
-FAMILIES = (FAMILY, PREPARED, MEASURES, RASTER)
+FAMILIES = (FAMILY, BREADTH_FIRST, PREPARED, MEASURES, RASTER)
 
 
 @dataclass(frozen=True)
@@ -277,6 +278,16 @@ PREPARED_TRICKS = (
     ),
 )
 
+#: Tricks of breadth-first search.
+BREADTH_FIRST_TRICKS = (
+    NOTHING,
+    Trick(
+        "eight targets at once",
+        "a branch for each edge of a long row",
+        (("if (kSkip && row_end - row >= kLongRow) {", "if (false) {"),),
+    ),
+)
+
 #: Tricks of betweenness, measured by ablation_measures.py.
 MEASURE_TRICKS = (
     NOTHING,
@@ -488,12 +499,7 @@ def to_compile(edited: set[str], depends: dict[str, set[str]]) -> list[str]:
         unit
         for unit, included in depends.items()
         if unit in edited
-        or (
-            included & edited
-            and (
-                unit.startswith((FAMILY, PREPARED, MEASURES, RASTER)) or unit.split(".")[0] in stems
-            )
-        )
+        or (included & edited and (unit.startswith(FAMILIES) or unit.split(".")[0] in stems))
     )
     if not units and any(name.endswith((".cpp", ".hpp")) for name in edited):
         raise LookupError(f"expected something to compile after an edit of {sorted(edited)}")

@@ -19,6 +19,7 @@ builds = load_program("benchmarks", "ablation_tricks")
 EVERY = builds.TRICKS
 LISTS = (
     EVERY,
+    builds.BREADTH_FIRST_TRICKS,
     builds.PREPARED_TRICKS,
     builds.MEASURE_TRICKS,
     builds.RASTER_TRICKS,
@@ -173,7 +174,10 @@ def test_processes_run_the_edited_packages(sources: Path, tmp_path: Path) -> Non
     file = script.save(graph, tmp_path / "graph.npz")
     with script.processes(trees, tricks) as started:
         assert set(started) == {"with all", "narrow view"}
-        assert all(one.call("load", str(file)) == graph.n_edges for one in started.values())
+        assert all(
+            one.call("load", str(file), "delta_stepping") == graph.n_edges
+            for one in started.values()
+        )
         for threads in (1, 2):
             request = ("solve", 3, threads, 0.1)
             samples = script.take_turns(started, 2, request, script.proven(graph, 3))

@@ -38,6 +38,7 @@ constexpr std::size_t kRowAhead = 8;
 constexpr std::size_t kTargetAhead = 3;
 constexpr std::size_t kLongRow = 16;
 constexpr std::size_t kAtOnce = 8;                   // targets compared before a branch
+constexpr int64_t kCredit = 64, kLoss = 4;           // of doing so, and its loss if one is new
 constexpr std::size_t kPullAhead = 24;               // vertices
 constexpr uint64_t kSpreadFrom = uint64_t{1} << 15;  // edges of a frontier, or vertices
 constexpr std::size_t kFrontierPiece = 256;
@@ -100,12 +101,13 @@ class Search {
     return static_cast<uint64_t>(out_.indptr[v + 1] - out_.indptr[v]);
   }
 
-  // Calls take(target, unsure) for each edge of queue_[begin..end). If kSkip, most targets that
-  // have a distance are left out of long rows; `unsure`: of some targets one has none. Returns the
-  // number of edges.
+  // Calls take(target) for each edge of queue_[begin..end). If kSkip, most targets that have a
+  // distance are left out of long rows, unless one of eight is often new. Returns the number of
+  // edges.
   template <bool kSkip, class Take>
   uint64_t each_target(std::size_t begin, std::size_t end, Interrupt& interrupt, Take&& take) {
     uint64_t edges = 0;
+    int64_t credit = kCredit;  // of comparing targets before a branch
     for (std::size_t i = begin; i < end; ++i) {
       if (i + kRowAhead < end) prefetch(out_.indptr + queue_[i + kRowAhead]);
       if (i + kTargetAhead < end) prefetch(out_.indices + out_.indptr[queue_[i + kTargetAhead]]);
@@ -114,30 +116,33 @@ class Search {
       const auto row_end = static_cast<std::size_t>(out_.indptr[v + 1]);
       edges += row_end - row;
       std::size_t e = row;
-      const bool skips = kSkip && row_end - row >= kLongRow;
-      for (; skips && e + kAtOnce <= row_end; e += kAtOnce) {
-        int32_t farthest = 0;
+      if (kSkip && row_end - row >= kLongRow) {
+        for (; credit >= 0 && e + kAtOnce <= row_end; e += kAtOnce) {
+          int32_t farthest = 0;
 #pragma GCC unroll 8
-        for (std::size_t i = e; i < e + kAtOnce; ++i)
-          farthest =
-              std::max(farthest, __atomic_load_n(&distances_[out_.indices[i]], __ATOMIC_RELAXED));
-        if (farthest != unreached<int32_t>()) continue;
-        for (std::size_t i = e; i < e + kAtOnce; ++i) take(out_.indices[i], true);
+          for (std::size_t i = e; i < e + kAtOnce; ++i)
+            farthest =
+                std::max(farthest, __atomic_load_n(&distances_[out_.indices[i]], __ATOMIC_RELAXED));
+          ++credit;
+          if (farthest != unreached<int32_t>()) continue;
+          credit -= kLoss;
+          for (std::size_t i = e; i < e + kAtOnce; ++i) take(out_.indices[i]);
+        }
       }
-      for (; e < row_end; ++e) take(out_.indices[e], false);
+      for (; e < row_end; ++e) take(out_.indices[e]);
       interrupt.poll(row_end - row + 8);
     }
     return edges;
   }
 
-  // Whether a target is new is unpredictable in sparse graphs and where one of some targets is:
-  // then there is no branch. Where most targets are known already, the additional stores cost more.
+  // Sparse graphs: whether a target is new is unpredictable, so there is no branch. Where most
+  // targets are known already, the additional stores cost more.
   template <bool Sparse>
   std::size_t push(int32_t level, std::size_t begin, std::size_t end) {
     std::size_t fresh = end;
-    const uint64_t edges = each_target<!Sparse>(begin, end, interrupt_, [&](Index t, bool unsure) {
+    const uint64_t edges = each_target<!Sparse>(begin, end, interrupt_, [&](Index t) {
       const int32_t present = distances_[t];
-      if (!Sparse && !unsure && present != unreached<int32_t>()) return;
+      if (!Sparse && present != unreached<int32_t>()) return;
       queue_[fresh] = t;
       fresh += present == unreached<int32_t>();
       distances_[t] = std::min(present, level);
@@ -268,7 +273,7 @@ class Search {
     return together(pieces, end, ahead, [&](std::size_t piece, Found& found, Interrupt& interrupt) {
       const std::size_t first = begin + piece * kFrontierPiece;
       const std::size_t last = std::min(end, first + kFrontierPiece);
-      found.edges += each_target<true>(first, last, interrupt, [&](Index t, bool) {
+      found.edges += each_target<true>(first, last, interrupt, [&](Index t) {
         int32_t present = __atomic_load_n(&distances_[t], __ATOMIC_RELAXED);
         if (present == unreached<int32_t>() &&
             __atomic_compare_exchange_n(&distances_[t], &present, level, false, __ATOMIC_RELAXED,
