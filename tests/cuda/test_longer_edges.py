@@ -19,7 +19,7 @@ from nearfar.generators import generate
 from nearfar.graph.same_distances import backbone
 from nearfar.solve.steps.plan import search_on_device
 from nearfar.system.devices import runtime
-from tests.graph.test_backbone import DTYPES, LEFT_OUT, hubs
+from tests.graph.test_backbone import DTYPES, LEFT_OUT, beyond_the_pivot, hubs
 from tests.strategies import graphs
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
@@ -86,6 +86,20 @@ def test_long_rows_and_more_vertices_than_a_table_has_room_for(degree: int) -> N
         assert share == pytest.approx(1 - found.n_edges / graph.n_edges)
         exact = nearfar.distances(graph, device="cpu")
         assert np.array_equal(nearfar.distances(on_host(found), device="cpu"), exact)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.usefixtures("eager")
+def test_far_sources_that_do_not_reach_the_pivot(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(longer_edges, "_WORTHWHILE", -1.0)
+    for seed in range(20):
+        graph = beyond_the_pivot(dtype, seed)
+        wanted = nearfar.distances(graph, method="dijkstra", device="cpu")
+        found = longer_edges.without_longer(graph, search_on_device) or graph
+        rows = nearfar.distances(on_host(found), method="dijkstra", device="cpu")
+        assert np.array_equal(rows, wanted)
 
 
 @given(graphs(negative=False))

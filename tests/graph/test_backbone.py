@@ -184,6 +184,31 @@ def test_long_rows_and_more_vertices_than_a_short_search_remembers(
     assert np.array_equal(nearfar.distances(found, sources, device="cpu"), wanted)
 
 
+def beyond_the_pivot(dtype: str, seed: int) -> Graph:
+    """Return a far source whose only way leads to edges that do not lead on to the pivot."""
+    rng = np.random.default_rng(seed)
+    leaves, (first, second) = np.arange(5, 35), rng.random(2)
+    tails = np.concatenate([np.zeros(30, int), leaves, [0, 1, 2, 2, 3]])
+    heads = np.concatenate([leaves, np.zeros(30, int), [2, 2, 4, 3, 4]])
+    far, more = (1e12, 1e-9) if dtype == "float64" else (1e5, 1e-3)
+    last = [1.0, far, first + second + more, first, second]  # 2 -> 4 is longer than 2 -> 3 -> 4
+    weights = np.concatenate([rng.random(60) + 0.5, last])
+    return Graph.from_edges(tails, heads, weights.astype(dtype), n_vertices=35)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_far_sources_that_do_not_reach_the_pivot(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backbone, "FEWER", 1.0)
+    monkeypatch.setattr(backbone, "_MUCH_FEWER", 1.0)
+    for seed in range(40):
+        graph = beyond_the_pivot(dtype, seed)
+        wanted = nearfar.distances(graph, method="dijkstra", device="cpu")
+        found = shorter(graph) or graph
+        assert np.array_equal(nearfar.distances(found, method="dijkstra", device="cpu"), wanted)
+
+
 @given(graphs(negative=False))
 @pytest.mark.usefixtures("eager")
 def test_any_graph(graph: Graph) -> None:

@@ -144,6 +144,11 @@ class _Marks:
             return False
         self._set_reach(to[0], found[0])
         self._launch("drop_by_pivot", **self._reach, error=self._error(to[1] + found[1]))
+        if self._graph.directed and self._floats:
+            # What leads to a vertex that does not reach the pivot need not reach it either.
+            into, out = runtime.download(to[0]), runtime.download(found[0])
+            out[np.isinf(into)] = np.inf
+            self._reach["from"] = runtime.upload(out)
         return True
 
     def bound_paths(self, search: Search | None) -> None:

@@ -185,8 +185,11 @@ def _by_pivot(
     if graph.weight_dtype.kind == "f":
         edges = sum(len(back) if tree is None else _longest(tree) for _, tree in (found, other))
         error = relative_error(graph.weight_dtype, edges)
-        far = float(back.max(initial=0, where=back != unreached_value(back.dtype)))
-        reach = far + away.astype(np.float64)
+        reaches = back != unreached_value(back.dtype)
+        far = float(back.max(initial=0, where=reaches))
+        # What leads to a vertex that does not reach the pivot need not reach it either.
+        reach = np.where(reaches, far + away.astype(np.float64), np.inf)
+        reach = np.minimum(reach, graph._path_bound)
     kept = np.ones(graph.n_edges, np.uint8)
     _cpu.drop_by_pivot(*_parts(graph), back, away, reach, error, kept, threads)
     return kept, reach
