@@ -249,11 +249,11 @@ def lightest(
     """
     from nearfar import _cpu
 
-    kept_ones = np.empty(indptr[-1], dtype=np.uint8)
-    _cpu.mark_lightest(view, loops, kept_ones)
-    before = np.zeros(len(kept_ones) + 1, dtype=indptr.dtype)
-    np.cumsum(kept_ones, out=before[1:])
-    return before[indptr], np.flatnonzero(kept_ones)
+    marks = np.empty(indptr[-1], dtype=np.uint8)
+    _cpu.mark_lightest(view, loops, marks)
+    before = np.zeros(len(marks) + 1, dtype=indptr.dtype)
+    np.cumsum(marks, out=before[1:])
+    return before[indptr], np.flatnonzero(marks)
 
 
 def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:

@@ -29,7 +29,7 @@ _TRIED, _CLEARLY = 12, 1.25  # searches after which such a factor decides
 _SECONDS = 2e-3, 1e-9  # of leaving out edges, and of that per edge
 _SAMPLE = 1 << 12  # vertices from which short searches are tried
 _WORTHWHILE = 0.2  # share of their edges that is then found
-_SETTLED_BY_ONE = 32  # vertices that a short search settles
+_NEAREST = 32  # vertices that a short search settles
 _SWEEPS = 128  # at most
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _THREADS = 256
@@ -59,8 +59,8 @@ def keep_all(graph: Graph) -> None:
 def for_next(graph: Graph, search: Search | None, batch_seconds: float | None = None) -> Graph:
     """Return the graph in which to search next.
 
-    ``search`` is needed for undirected graphs. ``batch_seconds``: estimated time of searches from
-    many sources, None for one.
+    ``search`` bounds paths in undirected graphs of float32. ``batch_seconds``: estimated time of
+    searches from many sources, None for one.
     """
     state = _state(graph)
     if state.waits:
@@ -166,9 +166,9 @@ class _Marks:
     def by_searches(self, step: int) -> float:
         """Mark edges by short searches from every ``step``th vertex; return the share of them."""
         found = runtime.cupy().zeros(2, np.uint64)
-        given = {"step": np.int64(step), "most_settled": np.int32(_SETTLED_BY_ONE), "found": found}
+        given = {"step": np.int64(step), "most_settled": np.int32(_NEAREST), "found": found}
         given |= {"both_ways": np.int32(not self._graph.directed), **self._reach}
-        self._launch("search_shortly", **given, error=self._error(_SETTLED_BY_ONE + 2))
+        self._launch("search_shortly", **given, error=self._error(_NEAREST + 2))
         looked, marked = runtime.download(found)
         return float(marked) / max(float(looked), 1.0)
 
@@ -195,7 +195,7 @@ class _Marks:
         return self._device.weight_dtype.kind == "f"
 
     def _error(self, edges: int) -> np.float64:
-        """Return the relative error of sums of so many weights on a path that is not the edge."""
+        """Return the relative margin for errors of sums along a path of some edges."""
         dtype = self._device.weight_dtype
         return np.float64(relative_error(dtype, edges) if self._floats else 0.0)
 

@@ -262,7 +262,7 @@ def search_once(graph: Graph, source: int, threads: int, tree: bool) -> backbone
 
 
 def search_on_device(graph: Graph, source: int) -> Any:
-    """Search a graph on a GPU from one source; the distances stay there."""
+    """Search a graph on a GPU from one source, and leave the distances on it."""
     return _searched(graph, source, "cuda", 1)
 
 
