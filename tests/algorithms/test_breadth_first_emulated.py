@@ -179,6 +179,19 @@ SPARSE = {
 }
 
 
+@pytest.mark.parametrize("last", [False, True])
+def test_pulling_rows_of_hubs_that_wait(last: bool) -> None:
+    """The second hub's neighbours are visited two levels after it was first read."""
+    each = 3000
+    between = 2 + 2 * each if last else 2  # the last or the first edge of the second hub
+    leaves = np.arange(2 + (not last), 2 + (not last) + 2 * each)
+    sources = np.concatenate([np.repeat([0, 1], each), [0, 1]])
+    targets = np.concatenate([leaves, [between, between]])
+    graph = Graph.from_edges(sources, targets, n_vertices=3 + 2 * each, directed=False)
+    paths = check(graph, int(leaves[0]), **FORMS["pull"])
+    assert paths.stats["pulls"] == 4
+
+
 def tangled(hub: int, n: int, seed: int) -> Graph:
     """Return a long path with shortcuts and a hub of the given number of edges in its middle."""
     rng = np.random.default_rng(seed)

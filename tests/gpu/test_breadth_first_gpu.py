@@ -34,7 +34,17 @@ def hubs() -> Graph:
     return Graph.from_edges(sources, targets, n_vertices=n, directed=False)
 
 
+def items() -> Graph:
+    """Return people and items of which a few have most edges: rows that are pulled in vain."""
+    rng = np.random.default_rng(5)
+    popular = np.minimum(rng.zipf(1.3, 400_000) - 1, 4_999)
+    return Graph.from_edges(
+        rng.integers(0, 45_000, 400_000), 45_000 + popular, n_vertices=50_000, directed=False
+    )
+
+
 GRAPHS = {
+    "items": items,
     "star": lambda: Graph.from_edges(np.zeros(200_000, int), np.arange(1, 200_001), directed=False),
     "path": lambda: Graph.from_edges(np.arange(5000), np.arange(1, 5001), directed=False),
     "hubs": hubs,

@@ -151,10 +151,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       if (threadIdx.x == 0) ++tally.sweeps;
       meet_and_look(barrier, control, k + 1, k, &seen);
     } else if (pulling) {
-      pull_step(s, out, slots, s.visited[now], s.visited[now ^ 1], level, &edges_seen);
-      now ^= 1;
+      pull_step(s, out, slots, s.visited[now], s.visited[now ^ 1], level, &control->chunks[k & 3],
+                &edges_seen);
       if (threadIdx.x == 0) ++tally.pulls;
       meet_and_look(barrier, control, k + 1, k, &seen);
+      if (seen.chunks) {
+        pull_chunks(s, out, slots, s.visited[now], s.visited[now ^ 1], level, seen.chunks,
+                    &edges_seen);
+        meet_and_look(barrier, control, k + 1, k, &seen);
+      }
+      now ^= 1;
     } else {
       push_step(s, out, slots, s.visited[now], level, frontier, size, &control->chunks[k & 3],
                 &edges_seen);

@@ -5,10 +5,13 @@
 // have been found earlier. So only the bits of earlier levels are read, without a bitmap of the
 // frontier. New bits go to the other bitmap, which the next step reads. A warp takes up to 32 words
 // of bits and distributes their unvisited vertices among its lanes; a lane reads kAlone edges, and
-// leaves longer rows to the warp.
-// Races: none. A word is written by the warp that took it; the bits that are read do not change.
+// leaves longer rows to the warp. What a warp has not found in kPulled edges is cut into chunks
+// that all warps take after a barrier, as in pushing: a hub without a visited neighbour is read in
+// vain.
+// Races: none in pull_step, where a word is written by the warp that took it. In pull_chunks several
+// warps may find the same vertex, and its bit decides. The bits that are read do not change.
 //
-// requires: algorithms/breadth_first/search_state.cuh
+// requires: algorithms/breadth_first/push.cuh
 // requires: cuda/primitives/deal.cuh
 #pragma once
 
@@ -52,9 +55,20 @@ __device__ __forceinline__ bool any_visited(const Search& s, const uint32* seen,
   return hit;
 }
 
+// Returns true if one of the in-edges begin .. end, which the warp shares, comes from a visited
+// vertex.
+__device__ __forceinline__ bool warp_pulls(const Search& s, const uint32* seen, offset_t begin,
+                                           offset_t end, uint32* looked) {
+  bool somewhere = false;
+  // The lanes' positions differ by less than 32, so lane 0's decides for all.
+  for (offset_t j = begin + lane_id(); !somewhere && __shfl_sync(kAllLanes, j, 0) < end;)
+    somewhere = __any_sync(kAllLanes, any_visited(s, seen, &j, end, 32, looked));
+  return somewhere;
+}
+
 __device__ __noinline__ void pull_step(const Search& s, const Found& out, vertex_t* slots,
                                        const uint32* seen, uint32* next, int level,
-                                       uint64* edges_seen) {
+                                       uint32* chunk_counter, uint64* edges_seen) {
   __shared__ uint32 found_bits[BLOCK_THREADS / 32][32];
   uint32* const found_here = found_bits[threadIdx.x >> 5];
   Stage stage{slots, 0};
@@ -94,11 +108,11 @@ __device__ __noinline__ void pull_step(const Search& s, const Found& out, vertex
         const int lane = __ffs(rest) - 1;
         rest &= rest - 1;
         const offset_t row_end = __shfl_sync(kAllLanes, end, lane);
-        offset_t j = __shfl_sync(kAllLanes, at, lane) + lane_id();
-        bool somewhere = false;
-        // The lanes' positions differ by less than 32, so lane 0's decides for all.
-        while (!somewhere && __shfl_sync(kAllLanes, j, 0) < row_end)
-          somewhere = __any_sync(kAllLanes, any_visited(s, seen, &j, row_end, 32, &looked));
+        const offset_t begin = __shfl_sync(kAllLanes, at, lane);
+        const offset_t upto = row_end - begin > kPulled + kLong ? begin + kPulled : row_end;
+        const bool somewhere = warp_pulls(s, seen, begin, upto, &looked);
+        const bool left = !somewhere && upto < row_end && lane_id() == lane;
+        set_chunks_aside(s, chunk_counter, upto, left ? row_end - upto : offset_t(0), v);
         if (lane_id() == lane) hit = somewhere;
       }
       if (hit) {
@@ -110,6 +124,26 @@ __device__ __noinline__ void pull_step(const Search& s, const Found& out, vertex
     __syncwarp();
     if (mine) next[w] = word | found_here[lane_id()];
     __syncwarp();
+  }
+  flush(s, stage, out);
+  *edges_seen += looked;
+}
+
+// Looks for visited predecessors in the chunks that pull_step has left.
+__device__ __noinline__ void pull_chunks(const Search& s, const Found& out, vertex_t* slots,
+                                         const uint32* seen, uint32* next, int level, uint32 count,
+                                         uint64* edges_seen) {
+  Stage stage{slots, 0};
+  uint32 looked = 0;
+  for (uint32 c = grid_warp<uint32>(); c < count; c += grid_warps<uint32>()) {
+    const offset_t begin = __ldcg(&s.chunks[c].begin);
+    const vertex_t v = __ldcg(&s.chunks[c].vertex);
+    uint32* const word = next + (v >> 5);
+    if (__any_sync(kAllLanes, load_relaxed(word) & bit_of(v))) continue;
+    const bool hit = warp_pulls(s, seen, begin, begin + __ldcg(&s.chunks[c].size), &looked);
+    const bool first = hit && lane_id() == 0 && !(atomicOr(word, bit_of(v)) & bit_of(v));
+    if (first) s.distance[v] = level;
+    push(s, stage, out, first, v);
   }
   flush(s, stage, out);
   *edges_seen += looked;

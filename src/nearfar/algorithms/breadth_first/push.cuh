@@ -60,13 +60,15 @@ struct Claim {
 
 // Cuts the lanes' rows beyond kLong into chunks. Returns the row size left to the caller.
 __device__ __forceinline__ offset_t set_chunks_aside(const Search& s, uint32* counter,
-                                                     offset_t begin, offset_t size) {
+                                                     offset_t begin, offset_t size,
+                                                     vertex_t vertex = 0) {
   uint32 heavy = __ballot_sync(kAllLanes, size > kLong);
   while (heavy) {
     const int lane = __ffs(heavy) - 1;
     heavy &= heavy - 1;
     const offset_t row = __shfl_sync(kAllLanes, begin, lane);
     const offset_t length = __shfl_sync(kAllLanes, size, lane);
+    const vertex_t v = __shfl_sync(kAllLanes, vertex, lane);
     const uint32 count = static_cast<uint32>((length + kChunk - 1) / kChunk);
     uint32 base = 0;
     if (lane_id() == 0) base = atomicAdd(counter, count);
@@ -74,7 +76,7 @@ __device__ __forceinline__ offset_t set_chunks_aside(const Search& s, uint32* co
     for (uint32 c = lane_id(); c < count; c += 32) {
       const offset_t start = static_cast<offset_t>(c) * kChunk;
       const offset_t left = length - start;
-      s.chunks[base + c] = {row + start, static_cast<int>(left < kChunk ? left : kChunk)};
+      s.chunks[base + c] = {row + start, static_cast<int>(left < kChunk ? left : kChunk), v};
     }
     if (lane_id() == lane) size = 0;
   }
