@@ -6,6 +6,7 @@ downloads ``indptr``, ``indices`` and ``weights`` separately on first use.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,15 +109,21 @@ class DeviceArrays:
         return unpaired_edge(tails(indptr, len(indices)), indices, values)
 
 
-def widen_on_device(values: Any, out: Any) -> None:
-    """Convert contiguous 32-bit distances to the dtype of `out` on their device."""
+def widening(values: Any, out: Any) -> Callable[[], None]:
+    """Return what converts contiguous 32-bit distances to the dtype of `out`, compiled."""
     macros: dict[str, str | int] = dict.fromkeys(("INDEX_T", "OFFSET_T"), "int")
     macros |= {"WEIGHT_T": _C_NAMES[out.dtype.name], "FROM_T": _C_NAMES[values.dtype.name]}
     with runtime.on_device(int(values.device.id)):
+        kernel = runtime.program(_WIDEN, macros).kernel("widen")
         blocks = min(-(-values.size // _THREADS), runtime.device().multiprocessors * 8)
-        arguments = {"given": values, "distance": out, "count": np.int64(values.size)}
-        if blocks:
-            runtime.program(_WIDEN, macros).kernel("widen")(blocks, _THREADS, arguments)
+    arguments = {"given": values, "distance": out, "count": np.int64(values.size)}
+
+    def widen() -> None:
+        with runtime.on_device(int(values.device.id)):
+            if blocks:
+                kernel(blocks, _THREADS, arguments)
+
+    return widen
 
 
 def tails(indptr: Any, m: int) -> Any:

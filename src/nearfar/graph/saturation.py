@@ -9,7 +9,7 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
-from nearfar.graph.on_device import widen_on_device
+from nearfar.graph.on_device import widening
 from nearfar.system.devices.arrays import module_of
 
 #: Greatest distance that each dtype can hold, as a Python number.
@@ -57,7 +57,7 @@ def widened(values: Any, dtype: np.dtype[Any], out: Any = None, threads: int = 1
     if xp is np:
         _cpu.widened(values, wide, threads)
     else:
-        widen_on_device(values, wide)
+        widening(values, wide)()
     return wide
 
 

@@ -17,7 +17,7 @@ from nearfar.cuda.device_graph import DeviceGraph
 from nearfar.cuda.loops.whole_solve import WholeSolve
 from nearfar.errors import SolverError, keyword
 from nearfar.graph.dtypes import limit_in_dtype, unreached_value
-from nearfar.graph.on_device import widen_on_device
+from nearfar.graph.on_device import widening
 from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
@@ -164,7 +164,7 @@ class Engine:
             most_steps(device.n),
             workspace,
             device.vertex_dtype,
-            None if converted is None else lambda: widen_on_device(distance, converted),
+            None if converted is None else widening(distance, converted),
         )
         steps = int(control["steps"])
         if control["status"] == _TOO_NARROW:
