@@ -60,6 +60,7 @@ def test_rows_travel_with_their_vertices(dtype: str, monkeypatch: pytest.MonkeyP
 
 
 SOLVED = {"device_seconds": 1.0, "splits": 1, "last_threshold": 1.0, "edges_relaxed": 1000}
+SOLVED |= {"delta": 1.0, "last_delta": 1.0}
 SOLVED["block_rounds"] = 0
 
 
@@ -80,28 +81,30 @@ def test_long_lists_of_a_block_spill() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spokes", "leave", "steps"),
+    ("spokes", "leave", "alone"),
     [
-        (100, 256, 2),  # more than a quarter of local_leave, with fewer entries than blocks
-        (100, 512, 1),
-        (200, 1024, 2),  # a row for the whole device
+        (3, 1024, True),
+        (40, 1024, False),  # more rows than the warps of a block take in two passes
+        (3, 8, False),  # a list that is too long
+        (200, 1024, False),  # a row for the whole device
     ],
 )
-def test_a_block_alone_hands_its_list_back_early(spokes: int, leave: int, steps: int) -> None:
-    """One block processes the hub and hands its spokes back to the whole device.
+def test_a_crowded_block_hands_its_list_back(spokes: int, leave: int, alone: bool) -> None:
+    """While the other blocks have nothing to do; they take the ends of the last edges.
 
-    The spokes' own targets, as many as the spokes, are processed by blocks again.
+    The spokes of a hub have four targets each, and these one each.
     """
     middle = np.arange(2, spokes + 2)
-    sources = np.concatenate([[0], np.ones(spokes, int), middle])
-    targets = np.concatenate([[1], middle, middle + spokes])
+    outer = np.arange(spokes + 2, 5 * spokes + 2)
+    sources = np.concatenate([[0], np.ones(spokes, int), np.repeat(middle, 4), outer])
+    targets = np.concatenate([[1], middle, outer, outer + 4 * spokes])
     weights = np.ones(len(sources), np.int32)
-    graph = Graph.from_edges(sources, targets, weights, n_vertices=2 * spokes + 2)
+    graph = Graph.from_edges(sources, targets, weights, n_vertices=9 * spokes + 2)
     paths = nearfar.sssp(
         graph, 0, method="near_far@cuda", delta=1e6, local_limit=1 << 20, local_leave=leave
     )
     np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
-    assert paths.stats["local_steps"] == steps
+    assert (paths.stats["local_steps"] == 1) == alone
 
 
 @pytest.mark.parametrize("heads", [False, True])
@@ -407,6 +410,26 @@ def test_delta_grows_on_a_mesh_whose_near_set_is_thin(dtype: str) -> None:
     assert found[1.0]["last_delta"] == found[1.0]["delta"]
     assert found[None]["last_delta"] > 2 * found[None]["delta"]
     assert found[None]["iterations"] < 0.7 * found[1.0]["iterations"]
+
+
+@pytest.mark.parametrize("growth", [4, None])
+def test_delta_grows_as_long_as_ranges_take_no_longer(growth: float | None) -> None:
+    """Every range of a star takes one step, however wide it is."""
+    leaves = np.arange(1, 20_001)
+    graph = Graph.from_edges(np.zeros(20_000, int), leaves, leaves.astype(np.int32))
+    options = {"delta": 1, "delta_growth": growth, "target_near": 1 << 20}
+    paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
+    np.testing.assert_array_equal(paths.distances, np.arange(20_001))
+    assert paths.stats["last_delta"] == 4 if growth else paths.stats["last_delta"] > 50
+
+
+def test_later_solves_begin_with_the_growth_of_the_first() -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], [3, 4])
+    form = one_launch_forms.Form("plain")
+    assert one_launch_forms.may_grow(graph, form) == one_launch_forms.GROWTHS
+    one_launch_forms.learn(graph, form, {**SOLVED, "last_delta": 96.0}, width=True)
+    assert one_launch_forms.may_grow(graph, form) == 1.0
+    assert one_launch_forms.width_of(graph, form) == one_launch_forms.Width(1.0, 96.0)
 
 
 @pytest.mark.parametrize(("degree", "grows"), [(4, False), (1, True)])

@@ -251,6 +251,9 @@ inline unsigned long long clock_nanoseconds() {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
+inline long long clock64() {
+  return static_cast<long long>(clock_nanoseconds());
+}
 
 // Replaces cuda/primitives/copy_async.cuh.
 inline void copy_async_16(void* to, const void* from) {

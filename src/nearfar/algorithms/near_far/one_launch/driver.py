@@ -16,6 +16,7 @@ from nearfar.algorithms.near_far.one_launch.forms import (
     is_compiling,
     is_skewed,
     learn,
+    may_grow,
     meanwhile,
     too_narrow,
     width_of,
@@ -128,7 +129,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
             Shape(2 if form.scan else 4, capacity, heavy, form.bits),
             {"FAR_BY_SCAN": int(form.scan), **_launch_shape(form, entry_bytes(device), heads)},
             (2 * STAGE, local),
-            _own(0.0, 0.0, 0, 0),
+            _own(0.0, 0.0, 0.0, 0, 0),
             heads,
         )
 
@@ -147,11 +148,12 @@ def _launch_shape(form: Form, entry: int, heads: RowHeads | None) -> dict[str, i
 
 
 def _own(
-    base_delta: float, largest_delta: float, local_limit: int, target_near: int
+    base_delta: float, free_delta: float, largest_delta: float, local_limit: int, target_near: int
 ) -> dict[str, Any]:
     """Return the kernel's own arguments."""
     return {
         "base_delta": np.float64(base_delta),
+        "free_delta": np.float64(free_delta),
         "largest_delta": np.float64(largest_delta),
         "local_limit": np.int64(local_limit),
         "target_near": np.int64(target_near),
@@ -214,11 +216,13 @@ def _plain(
         local_rounds = rounds or ROUNDS[0]
     room = engine.local_room
     target_near = 32 * processors if options.target_near is None else options.target_near
+    most = growth if options.delta_growth else max(growth, may_grow(graph, form))
+    deltas = delta, delta * growth, delta * most
     return engine.solve(
         source,
         delta,
         workspace,
-        _own(delta, delta * growth, min(local_limit, engine.blocks * room // 2), target_near),
+        _own(*deltas, min(local_limit, engine.blocks * room // 2), target_near),
         (room, local_rounds, options.local_leave, row_lanes(device)),
     )
 

@@ -16,12 +16,12 @@ A form is abandoned if a solve takes twice as long as with another form, or if t
 longer on average. While a form is compiled for the first time, solves use the previous form.
 
 The delta of the plain form grows while the near set is too small to fill the device, and shrinks
-while it is too large (one_launch.cuh). Its first value and the limit of its growth, 12-fold at
-first, also depend on earlier solves: each later solve compares one other width with the fastest so
-far, until none of the neighbours of that one is faster. A narrower first delta is compared if edges
-are relaxed many times, a wider one if they are not, and at last one far from it. Fewer rounds of
-local steps are compared where their barriers would take less time than a solve. The delta of sorted
-and sifted rows is doubled or halved in the same way.
+while it is too large (one_launch.cuh): 12-fold at first, and further in a first solve as long as
+that pays. Its first value and the limit of its growth also depend on earlier solves: each later
+solve compares one other width with the fastest so far, until none of its neighbours is faster. A
+narrower first delta is compared if edges are relaxed many times, a wider one if they are not, and
+at last one far from it. Fewer rounds of local steps are compared where their barriers would take
+less time than a solve. The delta of sorted and sifted rows is doubled or halved in the same way.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _LARGE = 1 << 24  # bytes of distances beyond which packing them pays
 _HEADROOM = 2  # required range over the farthest distance so far
 # A form is abandoned after so many slower solves, or after one that takes this multiple.
 _TRIALS, _HOPELESS = 3, 2.0
-_GROWTH, _GROWTHS = 12.0, 256.0  # growth of the first solve, and greatest growth
+_GROWTH, GROWTHS = 12.0, 256.0  # growth that a first solve need not justify, and greatest growth
 #: Rounds of a local step that are compared; the first one hardly limits it.
 ROUNDS = (1000, 8, 2, 0)
 _BARRIER_SECONDS = 2e-6  # of a barrier of the whole device
@@ -80,7 +80,7 @@ class Width(NamedTuple):
     rounds: int = ROUNDS[0]  # rounds for which blocks advance on their own; 0: never
 
 
-_USUAL = Width(1.0, _GROWTH)  # of the first solve
+_USUAL = Width(1.0, _GROWTH)  # of the first solve, which may grow further
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class _Latest:
     block_rounds: int  # of local steps, in the block with the most
 
 
-def _neighbours(width: Width, found: _Latest, *, grows: bool) -> list[Width]:
+def _neighbours(width: Width, found: _Latest, *, grows: bool, untried: bool) -> list[Width]:
     """Return the widths to compare with a measured one."""
     first, growth, _ = width
     wider, narrower = width._replace(first=2 * first), width._replace(first=first / 4)
@@ -107,7 +107,7 @@ def _neighbours(width: Width, found: _Latest, *, grows: bool) -> list[Width]:
         if repeats:
             near.append(narrower._replace(growth=max(growth / 4, 1.0)))
         else:
-            near += [width._replace(growth=min(2 * growth, _GROWTHS)), wider]
+            near += [width._replace(growth=min(2 * growth, GROWTHS)), wider]
         if growth > 1:
             less = max(growth / 4, 1.0)
             near += [width._replace(growth=less), width._replace(growth=1.0)]
@@ -118,9 +118,9 @@ def _neighbours(width: Width, found: _Latest, *, grows: bool) -> list[Width]:
         if not repeats:
             far = width._replace(first=_FAR * first)
             near += [far, far._replace(rounds=_FAR_ROUNDS)] if found.block_rounds else [far]
-        near.append(width._replace(first=first / _FAR, growth=_GROWTHS))
+        near.append(width._replace(first=first / _FAR, growth=GROWTHS))
     others = _other_rounds(width, found)
-    if width[:2] == _USUAL[:2] and found.block_rounds * _BARRIER_SECONDS < _LITTLE * found.seconds:
+    if untried and found.block_rounds * _BARRIER_SECONDS < _LITTLE * found.seconds:
         return others + near
     # Rounds come last: other rounds with the usual delta would hide the gain of another.
     return near + others
@@ -150,17 +150,19 @@ class _History:
     # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
     solves: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    grown: dict[str, Width] = field(default_factory=dict)  # with the growth of the first solve
     widths: dict[str, Compared[Width]] = field(default_factory=dict)  # by kind
     latest: dict[tuple[str, Width], _Latest] = field(default_factory=dict)
 
     def width(self, kind: str) -> Width:
         """Return the width of the next solve of a kind."""
-        grows = kind in _GROWING
+        grows, first = kind in _GROWING, self.grown.get(kind, _USUAL)
 
         def near(width: Width) -> list[Width]:
-            return _neighbours(width, self.latest[kind, width], grows=grows)
+            found = self.latest[kind, width]
+            return _neighbours(width, found, grows=grows, untried=width[:2] == first[:2])
 
-        return self.widths[kind].next_way(_USUAL, near) if kind in self.widths else _USUAL
+        return self.widths[kind].next_way(first, near) if kind in self.widths else first
 
     def mean(self, kind: str) -> float:
         """Return the usual seconds of a kind with its fastest width."""
@@ -187,6 +189,11 @@ def _history(graph: Graph) -> _History:
 def width_of(graph: Graph, form: Form) -> Width:
     """Return the width of delta in the next solve."""
     return _history(graph).width(form.kind)
+
+
+def may_grow(graph: Graph, form: Form) -> float:
+    """Return the greatest growth of the next solve: that of its width, or more in a first solve."""
+    return 1.0 if form.kind in _history(graph).solves else GROWTHS
 
 
 def is_skewed(graph: Graph) -> bool:
@@ -271,6 +278,10 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
         latest = _Latest(seconds, stats["splits"], work, stats["block_rounds"])
         history.latest[form.kind, used] = latest
         history.widths.setdefault(form.kind, Compared()).add(used, seconds)
+    if form.kind not in history.solves and form.kind in _GROWING and stats["delta"]:
+        growth = min(stats["last_delta"] / stats["delta"], GROWTHS)
+        if growth > _GROWTH:
+            history.grown[form.kind] = _USUAL._replace(growth=growth)
     history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total

@@ -95,6 +95,10 @@ struct Plan {
   count_t chunks;         // of long rows, in the second half of a step; else 0
   weight_t from, threshold;
   double delta;
+  double width, width_before;  // deltas of the last split and of the one before
+  double kept, pace;           // the widest delta that has paid, and its width per cycle
+  uint64 split_at;             // cycles of the first block's clock
+  uint32 waits, patience;      // splits until a wider delta is tried; doubled when it does not pay
   long long steps, splits, local_steps, rescans;
   long long block_rounds;
 };
@@ -102,8 +106,11 @@ struct Plan {
 // Growth of the near set in a grid step, above which a block's share would soon outgrow the block.
 constexpr count_t kGrowing = 4;
 
+// Gain in width per time that a wider delta has to show.
+constexpr double kPays = 1.1;
+
 struct Limits {
-  double base_delta, largest_delta;
+  double base_delta, free_delta, largest_delta;
   weight_t limit;
   long long local_limit, target_near, max_steps;
 };
@@ -113,13 +120,50 @@ struct Counts {
   count_t near, far, chunks;
   weight_t least;  // distance in the far pile
   long long status;
+  uint64 split_at;
 };
 
 __device__ __forceinline__ Counts read_counts(const Control* control, const Plan& plan) {
   return Counts{load_relaxed(&control->near_count[(plan.steps + 1) & 3]),
                 load_relaxed(&control->far_count[plan.pile & 3]),
                 load_relaxed(&control->heavy_count[plan.steps & 3]),
-                load_relaxed(&control->far_min[plan.pile & 3]), load_relaxed(&control->status)};
+                load_relaxed(&control->far_min[plan.pile & 3]), load_relaxed(&control->status),
+                load_relaxed(&control->split_at[plan.steps & 3])};
+}
+
+// Adapts delta after a split at that time, in whose near set plan.size entries are.
+//
+// Delta follows the near set's size: a small one leaves the GPU idle, a large one repeats work. A
+// set that reaches its target at the next split, if it goes on growing as before, needs no larger
+// one. Growth is free up to free_delta. Beyond it a doubled delta is kept if its ranges, which two
+// splits enclose, take less time for their width.
+__device__ __forceinline__ void adapt_delta(const Limits& limits, Plan& plan, uint64 split_at) {
+  const double next = static_cast<double>(plan.size) * plan.size / plan.after_split;
+  const double pace = plan.width / static_cast<double>(split_at - plan.split_at);
+  plan.after_split = plan.size;
+  plan.split_at = split_at;
+  if (plan.size > 2 * limits.target_near) {
+    plan.delta = plan.delta * 0.75 > limits.base_delta ? plan.delta * 0.75 : limits.base_delta;
+    return;
+  }
+  if (plan.delta < limits.free_delta && plan.size < limits.target_near / 2 &&
+      next <= limits.target_near) {
+    plan.delta = plan.delta * 2 < limits.free_delta ? plan.delta * 2 : limits.free_delta;
+    plan.kept = plan.delta;
+    return;
+  }
+  if (plan.width != plan.width_before) return;  // the range that ended has another width
+  if (plan.width > plan.kept && pace < kPays * plan.pace) {
+    plan.delta = plan.kept;
+    plan.waits = plan.patience = 2 * plan.patience;
+    return;
+  }
+  plan.kept = plan.width;
+  plan.pace = pace;
+  if (plan.waits)
+    --plan.waits;
+  else
+    plan.delta = plan.delta * 2 < limits.largest_delta ? plan.delta * 2 : limits.largest_delta;
 }
 
 __device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limits, Plan& plan) {
@@ -147,14 +191,7 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limi
     plan.rescans += plan.kind == kRescan || (plan.whole && !FAR_BY_SCAN);
     ++plan.pile;
   } else if (plan.divided) {
-    // Delta follows the near set's size: a small one leaves the GPU idle, a large one repeats work.
-    // A set that reaches its target at the next split, if it goes on growing as before, needs no larger one.
-    const double next = static_cast<double>(plan.size) * plan.size / plan.after_split;
-    plan.after_split = plan.size;
-    if (plan.size < limits.target_near / 2 && next <= limits.target_near)
-      plan.delta = plan.delta * 2 < limits.largest_delta ? plan.delta * 2 : limits.largest_delta;
-    else if (plan.size > 2 * limits.target_near)
-      plan.delta = plan.delta * 0.75 > limits.base_delta ? plan.delta * 0.75 : limits.base_delta;
+    adapt_delta(limits, plan, found.split_at);
   }
   if (plan.kind == kSplit) {
     plan.over |= found.far == 0 || found.least > limits.limit;
@@ -162,6 +199,8 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limi
     plan.from = plan.threshold;
     plan.threshold =
         threshold_above(found.least < plan.threshold ? plan.threshold : found.least, plan.delta);
+    plan.width_before = plan.width;
+    plan.width = plan.delta;
     ++plan.splits;
   }
   plan.divided = divides;
@@ -183,6 +222,7 @@ __device__ __forceinline__ Targets next_queues(const Solve& solve, const Plan& p
 __device__ __forceinline__ void reset_counters(Control* control, const Plan& plan) {
   control->near_count[(plan.steps + 2) & 3] = 0;
   control->heavy_count[(plan.steps + 2) & 3] = 0;
+  control->ended[(plan.steps + 2) & 3] = 0;
   if (plan.divided) {
     control->far_count[(plan.pile + 1) & 3] = 0;
     control->far_min[(plan.pile + 1) & 3] = unreached();
@@ -263,10 +303,10 @@ __device__ __noinline__ void write_answer(const Solve& solve, SplitBarrier barri
 #endif
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
-    near_far_one_launch(Solve given, long long source, double base_delta, double largest_delta,
-                        weight_t limit, const vertex_t* targets, long long n_targets,
-                        long long local_limit, long long target_near, long long max_steps,
-                        Record* records, long long most_records) {
+    near_far_one_launch(Solve given, long long source, double base_delta, double free_delta,
+                        double largest_delta, weight_t limit, const vertex_t* targets,
+                        long long n_targets, long long local_limit, long long target_near,
+                        long long max_steps, Record* records, long long most_records) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
   // One copy per block of the values that all threads read: parameters passed by reference would be on
   // every thread's stack, and all stacks together do not fit L1.
@@ -282,6 +322,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     plan.delta = base_delta;
     plan.threshold = threshold_above(weight_t(0), base_delta);
     plan.before = plan.after_split = 1;
+    plan.patience = 1;
     if (first_block) {
       for (int i = 0; i < 4; ++i) control->far_min[i] = unreached();
       control->near_count[1] = 1;
@@ -298,7 +339,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     barrier.arrive();
     if (threadIdx.x == 0) {
       barrier.wait_alone();
-      plan_next(solve, Limits{base_delta, largest_delta, limit, local_limit, target_near, max_steps},
+      plan_next(solve,
+                Limits{base_delta, free_delta, largest_delta, limit, local_limit, target_near,
+                       max_steps},
                 plan);
       if (plan.steps > max_steps) {
         plan.over = true;
@@ -307,6 +350,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         out = next_queues(solve, plan);
         if (first_block) {
           reset_counters(control, plan);
+          if (plan.divided) control->split_at[plan.steps & 3] = static_cast<uint64>(clock64());
           if (records && plan.steps <= most_records)
             records[plan.steps - 1] = {plan.kind, plan.size, plan.far_size, clock_nanoseconds()};
         }
@@ -320,8 +364,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     if (plan.chunks)
       heavy_step(solve, out, plan.chunks, shared);
     else if (plan.kind == kLocal) {
-      const uint32 rounds =
-          local_step(solve, out, solve.near_queue[plan.steps & 1], plan.size, shared, &edges_seen);
+      const uint32 rounds = local_step(solve, out, solve.near_queue[plan.steps & 1], plan.size,
+                                       &control->ended[plan.steps & 3], shared, &edges_seen);
       if (threadIdx.x == 0) plan.block_rounds += rounds;
     } else if (plan.kind == kGrid)
       grid_step(solve, out, solve.near_queue[plan.steps & 1], plan.size, shared, &edges_seen);
@@ -343,7 +387,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->splits = plan.splits;
     control->local_steps = plan.local_steps;
     control->rescans = plan.rescans;
-    control->last_delta = plan.delta;
+    control->last_delta = plan.delta < plan.kept ? plan.delta : plan.kept;
     control->last_threshold = static_cast<double>(plan.threshold);
   }
 }

@@ -31,6 +31,11 @@ struct Chain {
         width(static_cast<int>(solve.row_lanes)) {}
 };
 
+// Returns the number of rows that the block's lanes take together.
+__device__ __forceinline__ uint32 rows_at_once(const Chain& chain) {
+  return blockDim.x / static_cast<uint32>(chain.width);
+}
+
 // Relaxes `count` entries; vertices that improve go to the lists.
 __device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& solve,
                                               const Targets& out, const LocalLists& lists,

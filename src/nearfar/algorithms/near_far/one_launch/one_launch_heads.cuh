@@ -28,6 +28,11 @@ struct Chain {
       : heads(solve.heads), distance(solve.distance), threshold(out.threshold) {}
 };
 
+// Returns the number of rows that the block's lanes take together.
+__device__ __forceinline__ uint32 rows_at_once(const Chain&) {
+  return blockDim.x / ROW_HEAD;
+}
+
 __device__ __forceinline__ LocalRow load_row(const HeadRow* heads, vertex_t v) {
   const int4* const from = reinterpret_cast<const int4*>(heads + v);
   LocalRow row;
@@ -174,7 +179,7 @@ __device__ __forceinline__ uint32 relax_rows(const Chain& chain, const Solve& so
 __device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& solve,
                                               const Targets& out, const LocalLists& lists,
                                               const LocalEntry* list, uint32 count) {
-  return count > blockDim.x / ROW_HEAD
+  return count > rows_at_once(chain)
              ? relax_rows<kAtOnce>(chain, solve, out, lists, list, count)
              : relax_rows<1>(chain, solve, out, lists, list, count);
 }

@@ -8,7 +8,8 @@
 // with distances that others still improve; the repeated work costs little on an idle device and is
 // never wrong. A list that outgrows local_leave returns at once: a growing frontier needs the whole
 // device. So does one of a quarter of that size while there are more blocks than entries, and one
-// that met a long row, which the whole device takes next.
+// that met a long row, which the whole device takes next. And once half of the blocks have ended the
+// step while another has more rows than its lanes take in two passes, all blocks end it.
 //
 // The chain of dependent reads of a round is short because an entry carries the bounds of its row
 // (one_launch_bounds.cuh; the edge and then the atomic are waited for) or the row
@@ -19,8 +20,8 @@
 
 // Returns the number of rounds.
 __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& out,
-                                             const Entry* queue, count_t size, Entry* shared,
-                                             uint64* edges_seen) {
+                                             const Entry* queue, count_t size, uint32* ended,
+                                             Entry* shared, uint64* edges_seen) {
   __shared__ Filled filled[3];  // of this round, the next one, and the one after
   __shared__ count_t flush_base;
   const uint32 room = static_cast<uint32>(solve.local_capacity);
@@ -42,6 +43,10 @@ __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& 
   const Chain chain(solve, out);
   const uint32 rounds = static_cast<uint32>(solve.local_rounds);
   const uint32 leave = static_cast<uint32>(solve.local_leave) / (size < gridDim.x ? 4 : 1);
+  const uint32 crowd = 2 * rows_at_once(chain);
+  // A thread of the last warp, which has the least to do, looks how many blocks have ended.
+  const bool looks = threadIdx.x == blockDim.x - 32;
+  const uint32 idle = gridDim.x - static_cast<uint32>((size + share - 1) / share);
   LocalEntry* now = list;
   LocalLists lists{list + room, far, &filled[0], room, 0};
   Filled *next_filled = &filled[1], *later_filled = &filled[2];
@@ -49,7 +54,13 @@ __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& 
   uint32 round = 0;
   for (; round < rounds && count && count <= most; ++round) {
     if (threadIdx.x == 0) *next_filled = Filled{0, 0};
+    uint32 gone = 0;  // awaited after the round
+    if (looks) gone = load_relaxed(ended);
     edges += relax_local(chain, solve, out, lists, now, count);
+    if (looks && (gone >= gridDim.x || (2 * (gone + idle) >= gridDim.x && count > crowd))) {
+      atomicOr(&lists.filled->far, kHandBack);
+      if (gone < gridDim.x) atomicAdd(ended, gridDim.x);
+    }
     __syncthreads();
     const Filled found = *lists.filled;
     count = found.near < room ? found.near : room;
@@ -68,6 +79,7 @@ __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& 
       __syncthreads();
     }
   }
+  if (threadIdx.x == 0) atomicAdd(ended, 1u);
   flush_block(now, count, out.near, &flush_base);
   __syncthreads();
   flush_block(far, lists.far_base < room ? lists.far_base : room, out.far, &flush_base);

@@ -74,6 +74,8 @@ struct Control {
   alignas(128) count_t far_count[4];
   alignas(128) weight_t far_min[4];
   alignas(128) count_t heavy_count[4];
+  alignas(128) uint32 ended[4];  // blocks that have ended their local step; see local_step
+  uint64 split_at[4];            // cycles of the first block's clock, if the step is a split
 };
 
 // Passed by value; every field takes 8 bytes.
