@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "cpu/graph/graph_view.hpp"
+#include "cpu/search/eights.hpp"
 #include "cpu/search/search.hpp"
 #include "cpu/threads/spread.hpp"
 
@@ -37,8 +38,6 @@ constexpr uint64_t kSparse = 5;  // mean degree
 constexpr std::size_t kRowAhead = 8;
 constexpr std::size_t kTargetAhead = 3;
 constexpr std::size_t kLongRow = 16;
-constexpr std::size_t kAtOnce = 8;                   // targets compared before a branch
-constexpr int64_t kCredit = 64, kLoss = 4;           // of doing so, and its loss if one is new
 constexpr std::size_t kPullAhead = 24;               // vertices
 constexpr uint64_t kSpreadFrom = uint64_t{1} << 15;  // edges of a frontier, or vertices
 constexpr std::size_t kFrontierPiece = 256;
@@ -102,12 +101,11 @@ class Search {
   }
 
   // Calls take(target) for each edge of queue_[begin..end). If kSkip, most targets that have a
-  // distance are left out of long rows, unless one of eight is often new. Returns the number of
-  // edges.
+  // distance are left out of long rows (eights.hpp). Returns the number of edges.
   template <bool kSkip, class Take>
   uint64_t each_target(std::size_t begin, std::size_t end, Interrupt& interrupt, Take&& take) {
     uint64_t edges = 0;
-    int64_t credit = kCredit;  // of comparing targets before a branch
+    Eights eights;
     for (std::size_t i = begin; i < end; ++i) {
       if (i + kRowAhead < end) prefetch(out_.indptr + queue_[i + kRowAhead]);
       if (i + kTargetAhead < end) prefetch(out_.indices + out_.indptr[queue_[i + kTargetAhead]]);
@@ -115,21 +113,16 @@ class Search {
       const auto row = static_cast<std::size_t>(out_.indptr[v]);
       const auto row_end = static_cast<std::size_t>(out_.indptr[v + 1]);
       edges += row_end - row;
-      std::size_t e = row;
+      const auto take_edge = [&](std::size_t e) { take(out_.indices[e]); };
       if (kSkip && row_end - row >= kLongRow) {
-        for (; credit >= 0 && e + kAtOnce <= row_end; e += kAtOnce) {
-          int32_t farthest = 0;
-#pragma GCC unroll 8
-          for (std::size_t i = e; i < e + kAtOnce; ++i)
-            farthest =
-                std::max(farthest, __atomic_load_n(&distances_[out_.indices[i]], __ATOMIC_RELAXED));
-          ++credit;
-          if (farthest != unreached<int32_t>()) continue;
-          credit -= kLoss;
-          for (std::size_t i = e; i < e + kAtOnce; ++i) take(out_.indices[i]);
-        }
+        const auto fresh = [&](std::size_t e) {
+          return __atomic_load_n(&distances_[out_.indices[e]], __ATOMIC_RELAXED) ==
+                 unreached<int32_t>();
+        };
+        eights.each(row, row_end, fresh, take_edge);
+      } else {
+        for (std::size_t e = row; e < row_end; ++e) take_edge(e);
       }
-      for (; e < row_end; ++e) take(out_.indices[e]);
       interrupt.poll(row_end - row + 8);
     }
     return edges;

@@ -16,10 +16,12 @@
 // improvement, because the distance's cache line would have to be written back or taken from
 // another worker. One comparison decides both (count_less).
 //
-// Long rows. Until every vertex is reached, relax_long() fetches the distances of a block of
-// targets and then relaxes them. After that no distance exceeds the greatest, so sift() keeps only
-// the few edges whose sum is below that bound, and relax_sifted() relaxes them once enough are
-// collected for their memory to have arrived.
+// Long rows. Until every vertex is reached, relax_long() relaxes the edges of a block, eight at a
+// time while few improve their target (eights.hpp), or else after it has fetched the targets'
+// distances. After that no distance exceeds the greatest, so sift() keeps only the few edges whose
+// sum is below that bound, and relax_sifted() relaxes them once enough are collected for their
+// memory to have arrived. Where all distances fit a near cache, looking them up is as fast, except
+// beside weights of one or two bytes.
 //
 // Chains. With a few entries there is nothing to prefetch, and pushing, bucketing and rereading
 // each would take longer than its row. So follow() continues at the one vertex that a row improves,
@@ -40,6 +42,7 @@
 
 #include "algorithms/delta_stepping/adapter.hpp"
 #include "cpu/search/bucket_ring.hpp"
+#include "cpu/search/eights.hpp"
 #include "cpu/search/search.hpp"
 
 namespace nearfar::delta_stepping {
@@ -49,6 +52,7 @@ constexpr std::size_t kClaim = 4;         // rows whose targets' distances are c
 constexpr std::size_t kLines = 32;        // cache lines of a row that are fetched ahead
 constexpr std::size_t kShort = 32;        // edges of a row that is relaxed without branches
 constexpr std::size_t kHold = 128;        // improvements that are pushed together
+constexpr std::size_t kNear = 1 << 18;    // bytes of distances that a near cache holds
 constexpr std::size_t kFew = 4;           // entries that are followed along chains
 constexpr std::size_t kChain = 1 << 10;   // rows of a chain that are relaxed together
 constexpr std::size_t kShared = 1 << 12;  // edges of a row that workers share
@@ -170,6 +174,7 @@ class Relaxer {
         distances_(distances),
         limit_(limit),
         claim_(Update::shared && plan.claim),
+        sifts_(Narrow<C> || static_cast<std::size_t>(csr.n) * sizeof(Weight) > kNear),
         ahead_(std::clamp<uint64_t>(kEdgesAhead * static_cast<uint64_t>(csr.n) / (n_edges() + 1), 6,
                                     14)) {}
 
@@ -455,7 +460,7 @@ class Relaxer {
   NEARFAR_INLINE void relax_many(Index v, Weight d, std::size_t row, std::size_t row_end,
                                  Weight high, Bucket& fresh, Repeated& again, uint64_t& pushes) {
     long_edges_ += row_end - row;
-    if (bound != unreached<Weight>())
+    if (bound != unreached<Weight>() && sifts_)
       sift<How, kMarked>(d, row, row_end, high, fresh, again, pushes);
     else if (Update::shared && row_end - row >= kShared) [[unlikely]]
       put_off.push(Piece{v, d, row, row_end});
@@ -469,8 +474,7 @@ class Relaxer {
                                 repeated, stats.pushes);
   }
 
-  // Relaxes a row of many edges: fetches the distances of a block of targets before using the
-  // first. Out of line, so that the loops have all registers.
+  // Relaxes a row of many edges, block by block. Out of line, so that the loops have all registers.
   template <class How, bool kMarked>
   __attribute__((noinline)) void relax_long(Weight d, std::size_t row, std::size_t row_end,
                                             Weight high, Bucket& fresh, Repeated& again,
@@ -534,8 +538,7 @@ class Relaxer {
         count, [this](std::size_t i) { return sifted_[i]; }, high, fresh, again, pushes);
   }
 
-  // Relaxes the edges one(0) to one(count - 1), at most 2 * kHold, after their targets' distances
-  // were fetched.
+  // Relaxes the edges one(0) to one(count - 1), at most 2 * kHold.
   template <class How, bool kMarked, class One>
   NEARFAR_INLINE void relax_block(std::size_t count, const One& one, Weight high, Bucket& fresh,
                                   Repeated& again, uint64_t& pushes) {
@@ -546,9 +549,15 @@ class Relaxer {
     Weight olds[2 * kHold];
     Weight nowhere;
     std::size_t n = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      prefetch(distances + csr.template edge<kMarked>(one(i).edge).target);
-    for (std::size_t i = 0; i < count; ++i) {
+    if (!eights_.pay())
+      for (std::size_t i = 0; i < count; ++i)
+        prefetch(distances + csr.template edge<kMarked>(one(i).edge).target);
+    const auto improving = [&](std::size_t i) __attribute__((always_inline)) {
+      const auto [from, d] = one(i);
+      const auto edge = csr.template edge<kMarked>(from);
+      return improves(candidate(d, edge.weight), How::load(distances + edge.target));
+    };
+    eights_.each(0, count, improving, [&](std::size_t i) __attribute__((always_inline)) {
       const auto [from, d] = one(i);
       const auto edge = csr.template edge<kMarked>(from);
       const auto sum = candidate(d, edge.weight);
@@ -566,7 +575,8 @@ class Relaxer {
         }
         n += goes_on;
       }
-    }
+    });
+    eights_.retry();
     again += enqueue(improved, olds, n, high, fresh);
     pushes += n;
   }
@@ -600,7 +610,9 @@ class Relaxer {
   Weight* distances_;
   Weight limit_;
   const bool claim_;         // whether distances are claimed ahead
+  const bool sifts_;         // whether looking up a target's distance takes long
   const std::size_t ahead_;  // rows whose edges are fetched ahead
+  Eights eights_;
   uint64_t long_edges_ = 0;  // in long rows, since the greatest distance was last computed
   Buffer<Index>* touched_ = nullptr;
   std::size_t n_sifted_ = 0;
