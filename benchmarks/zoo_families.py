@@ -5,6 +5,7 @@ Each returns edges, and lengths if the family has them; ``zoo_graphs.py`` choose
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,14 @@ def _lattice(sides: tuple[int, ...], steps: list[tuple[int, ...]]) -> tuple[Arra
     return np.concatenate(sources), np.concatenate(targets), ids.size
 
 
-def delaunay(n: int, rng: Generator, dimensions: int = 2) -> Edges:
+def delaunay(n: int, rng: Generator, dimensions: int = 2, clusters: int = 0) -> Edges:
+    """Return a Delaunay mesh of random points, or of points in clusters of very different sizes."""
     from scipy.spatial import Delaunay
 
     points = rng.random((n, dimensions))
+    if clusters:
+        spread = 10 ** (-1 - 3 * rng.random((n, 1)))
+        points = points[rng.integers(0, clusters, n)] + spread * rng.standard_normal(points.shape)
     corners = Delaunay(points).simplices.astype(np.int64)
     pairs = [(i, j) for i in range(dimensions + 1) for j in range(i)]
     s = np.concatenate([corners[:, i] for i, _ in pairs])
@@ -71,6 +76,13 @@ def solid(n: int, rng: Generator, degree: int = 6) -> Edges:
     steps += [(1, 1, 1), (1, 1, -1), (1, -1, 1), (1, -1, -1)] if degree == 14 else []
     s, t, count = _lattice((side, side, side), steps)
     return s, t, None, False, count
+
+
+def alignment(n: int, rng: Generator) -> Edges:
+    """Return the table in which two sequences are aligned: steps right, down and diagonally."""
+    side = max(2, round(n**0.5))
+    s, t, count = _lattice((side, side), [(0, 1), (1, 0), (1, 1)])
+    return s, t, None, True, count
 
 
 def strip(n: int, rng: Generator, width: int = 10) -> Edges:
@@ -131,16 +143,28 @@ def attached(n: int, rng: Generator, degree: int = 5) -> Edges:
     return s, t, None, False, n
 
 
-def bipartite(n: int, rng: Generator, degree: int = 8, few: int | None = None) -> Edges:
-    left = n // 2 if few is None else n - few
+def bipartite(
+    n: int, rng: Generator, degree: int = 8, few: int | None = None, exponent: float | None = None
+) -> Edges:
+    """Return two sides, one of a few vertices if given, whose popularity may be a power law."""
+    left = n // 2 if few is None else n - min(few, n // 20)
     s = np.repeat(np.arange(left), degree // 2)
-    return s, rng.integers(left, n, len(s)), None, False, n
+    if exponent is None:
+        return s, rng.integers(left, n, len(s)), None, False, n
+    return s, left + np.minimum(rng.zipf(exponent, len(s)), n - left) - 1, None, False, n
 
 
 def dense(n: int, rng: Generator, share: float = 1.0) -> Edges:
     n = min(n, 3000)
     s, t = np.nonzero(rng.random((n, n)) < share)
     return s, t, None, True, n
+
+
+def metric(n: int, rng: Generator) -> Edges:
+    """Return a complete graph of points in the unit square: every edge is a shortest path."""
+    n = min(n, 2500)
+    s, t = np.triu_indices(n, 1)
+    return s, t, _lengths(rng.random((n, 2)), s, t), False, n
 
 
 def tree(n: int, rng: Generator, last: int | None = None) -> Edges:
@@ -216,9 +240,11 @@ def honeycomb(n: int, rng: Generator) -> Edges:
     return s[kept], t[kept], None, False, count
 
 
-def percolated(n: int, rng: Generator, share: float = 0.6) -> Edges:
-    """Return a square grid with a share of its edges, just above where it falls apart."""
-    s, t, _, directed, count = planar(n, rng)
+def percolated(
+    n: int, rng: Generator, share: float = 0.6, lattice: Callable[..., Edges] = planar
+) -> Edges:
+    """Return a lattice with a share of its edges, just above where it falls apart."""
+    s, t, _, directed, count = lattice(n, rng)
     kept = rng.random(len(s)) < share
     return s[kept], t[kept], None, directed, count
 

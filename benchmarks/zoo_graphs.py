@@ -152,6 +152,15 @@ ZOO: dict[str, Entry] = {
     "planar-small": _entry(_R, fam.planar, 2500, "uniform", "int32"),
     "strip-100": _entry(_R, fam.strip, 1e6, "pareto", "int32", width=100),
     "solid-pareto": _entry(_T, fam.solid, 5e5, "pareto", "int64"),
+    "items": _entry(_R, fam.bipartite, 5e5, "lognormal", "float32", few=25_000, exponent=1.3),
+    "items-ties": _entry(_T, fam.bipartite, 5e5, "constant", "int32", few=25_000, exponent=1.3),
+    "clustered": _entry(_T, fam.delaunay, 5e5, "lengths", "int32", clusters=200),
+    "porous": _entry(_R, fam.percolated, 1e6, "uniform", "float64", share=0.35, lattice=fam.solid),
+    "layered-full": _entry(_T, fam.layered, 1e5, "exponential", "float32", width=100, degree=100),
+    "metric": _entry(_T, fam.metric, 2500, "lengths", "float32"),
+    "tree-floats": _entry(_R, fam.tree, 1e6, "exponential", "float64"),
+    "alignment": _entry(_R, fam.alignment, 1e6, "exponential", "float32"),
+    "alignment-zero": _entry(_T, fam.alignment, 1e6, "mostly zero", "int32"),
 }
 
 
