@@ -66,6 +66,12 @@ def _no_fetch(stage: str) -> tuple[str, str]:
 #: The unchanged code, whose row shows the noise.
 NOTHING = Trick("nothing", "the same code, in a separate process")
 
+EIGHTS = Trick(
+    "eight edges at once",
+    "every edge of a long row by itself",
+    (("kCredit = 64, kLoss", "kCredit = -1, kLoss"),),
+)
+
 ALONE = Trick(
     "alone",
     "a leader without helpers synchronises as one of several",
@@ -86,6 +92,12 @@ TRICKS = (
         "sift of long rows",
         "every target of a long row is read",
         (("if (long_edges_ < n) return;", "if (n != ~std::size_t{0}) return;"),),
+    ),
+    EIGHTS,
+    Trick(
+        "near distances without a sift",
+        "long rows are sifted however few vertices there are",
+        (("sifts_(Narrow<C> || ", "sifts_(true || "),),
     ),
     Trick(
         "narrow view",
@@ -279,14 +291,7 @@ PREPARED_TRICKS = (
 )
 
 #: Tricks of breadth-first search.
-BREADTH_FIRST_TRICKS = (
-    NOTHING,
-    Trick(
-        "eight targets at once",
-        "a branch for each edge of a long row",
-        (("if (kSkip && row_end - row >= kLongRow) {", "if (false) {"),),
-    ),
-)
+BREADTH_FIRST_TRICKS = (NOTHING, EIGHTS)
 
 #: Tricks of betweenness, measured by ablation_measures.py.
 MEASURE_TRICKS = (
