@@ -20,8 +20,8 @@
 // time while few improve their target (eights.hpp), or else after it has fetched the targets'
 // distances. After that no distance exceeds the greatest, so sift() keeps only the few edges whose
 // sum is below that bound, and relax_sifted() relaxes them once enough are collected for their
-// memory to have arrived. Where all distances fit a near cache, looking them up is as fast, except
-// beside weights of one or two bytes.
+// memory to have arrived. Where all distances fit a near cache, looking them up is as fast,
+// except with weights of one or two bytes.
 //
 // Chains. With a few entries there is nothing to prefetch, and pushing, bucketing and rereading
 // each would take longer than its row. So follow() continues at the one vertex that a row improves,
