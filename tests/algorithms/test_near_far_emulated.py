@@ -425,6 +425,8 @@ def test_delta_grows_as_long_as_ranges_take_no_longer(growth: float | None) -> N
 
 def test_later_solves_begin_with_the_growth_of_the_first() -> None:
     graph = Graph.from_edges([0, 1], [1, 2], [3, 4])
+    stats = nearfar.sssp(graph, 0, method="near_far@cuda", delta=100).stats
+    assert stats["last_delta"] == stats["delta"] == 100
     form = one_launch_forms.Form("plain")
     assert one_launch_forms.may_grow(graph, form) == one_launch_forms.GROWTHS
     one_launch_forms.learn(graph, form, {**SOLVED, "last_delta": 96.0}, width=True)

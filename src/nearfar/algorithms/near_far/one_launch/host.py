@@ -181,7 +181,7 @@ class Engine:
             "block_rounds": int(control["block_rounds"]),
             "rescans": int(control["rescans"]),
             "delta": delta,
-            "last_delta": float(control["last_delta"]),
+            "last_delta": float(control["last_delta"]) or delta,  # 0: no range has ended
             "last_threshold": float(control["last_threshold"]),
             "device_seconds": self._solve.seconds,
         }
