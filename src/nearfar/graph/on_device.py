@@ -110,7 +110,7 @@ class DeviceArrays:
 
 
 def widening(values: Any, out: Any) -> Callable[[], None]:
-    """Return what converts contiguous 32-bit distances to the dtype of `out`, compiled."""
+    """Compile the conversion of contiguous 32-bit distances to `out`, and return its launch."""
     macros: dict[str, str | int] = dict.fromkeys(("INDEX_T", "OFFSET_T"), "int")
     macros |= {"WEIGHT_T": _C_NAMES[out.dtype.name], "FROM_T": _C_NAMES[values.dtype.name]}
     with runtime.on_device(int(values.device.id)):

@@ -93,7 +93,7 @@ class _Latest:
     block_rounds: int  # of local steps, in the block with the most
 
 
-def _neighbours(width: Width, found: _Latest, *, grows: bool, untried: bool) -> list[Width]:
+def _neighbours(width: Width, found: _Latest, *, grows: bool, initial: bool) -> list[Width]:
     """Return the widths to compare with a measured one."""
     first, growth, _ = width
     wider, narrower = width._replace(first=2 * first), width._replace(first=first / 4)
@@ -120,7 +120,7 @@ def _neighbours(width: Width, found: _Latest, *, grows: bool, untried: bool) -> 
             near += [far, far._replace(rounds=_FAR_ROUNDS)] if found.block_rounds else [far]
         near.append(width._replace(first=first / _FAR, growth=GROWTHS))
     others = _other_rounds(width, found)
-    if untried and found.block_rounds * _BARRIER_SECONDS < _LITTLE * found.seconds:
+    if initial and found.block_rounds * _BARRIER_SECONDS < _LITTLE * found.seconds:
         return others + near
     # Rounds come last: other rounds with the usual delta would hide the gain of another.
     return near + others
@@ -160,7 +160,7 @@ class _History:
 
         def near(width: Width) -> list[Width]:
             found = self.latest[kind, width]
-            return _neighbours(width, found, grows=grows, untried=width[:2] == first[:2])
+            return _neighbours(width, found, grows=grows, initial=width[:2] == first[:2])
 
         return self.widths[kind].next_way(first, near) if kind in self.widths else first
 
@@ -192,7 +192,7 @@ def width_of(graph: Graph, form: Form) -> Width:
 
 
 def may_grow(graph: Graph, form: Form) -> float:
-    """Return the greatest growth of the next solve: that of its width, or more in a first solve."""
+    """Return the growth up to which a solve may try a wider delta: 1, so none, after the first."""
     return 1.0 if form.kind in _history(graph).solves else GROWTHS
 
 

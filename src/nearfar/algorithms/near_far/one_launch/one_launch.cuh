@@ -135,8 +135,8 @@ __device__ __forceinline__ Counts read_counts(const Control* control, const Plan
 //
 // Delta follows the near set's size: a small one leaves the GPU idle, a large one repeats work. A
 // set that reaches its target at the next split, if it goes on growing as before, needs no larger
-// one. Growth is free up to free_delta. Beyond it a doubled delta is kept if its ranges, which two
-// splits enclose, take less time for their width.
+// one. While the set is thin, growth up to free_delta need not show a gain. Otherwise a doubled delta
+// is kept if its ranges, which two splits enclose, take less time for their width.
 __device__ __forceinline__ void adapt_delta(const Limits& limits, Plan& plan, uint64 split_at) {
   const double next = static_cast<double>(plan.size) * plan.size / plan.after_split;
   const double pace = plan.width / static_cast<double>(split_at - plan.split_at);
