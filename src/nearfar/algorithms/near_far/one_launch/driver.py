@@ -216,7 +216,7 @@ def _plain(
         local_rounds = rounds or ROUNDS[0]
     room = engine.local_room
     target_near = 32 * processors if options.target_near is None else options.target_near
-    most = growth if options.delta_growth else max(growth, may_grow(graph, form))
+    most = 0.0 if options.delta_growth else may_grow(graph, form)
     deltas = delta, delta * growth, delta * most
     return engine.solve(
         source,

@@ -192,8 +192,14 @@ def width_of(graph: Graph, form: Form) -> Width:
 
 
 def may_grow(graph: Graph, form: Form) -> float:
-    """Return the growth up to which a solve may try a wider delta: 1, so none, after the first."""
-    return 1.0 if form.kind in _history(graph).solves else GROWTHS
+    """Return the growth up to which a solve may try wider deltas, which takes time, or 0.
+
+    A first solve tries them, and later ones only if it kept one.
+    """
+    history = _history(graph)
+    if form.kind not in history.solves:
+        return GROWTHS
+    return history.width(form.kind).growth if form.kind in history.grown else 0.0
 
 
 def is_skewed(graph: Graph) -> bool:

@@ -110,7 +110,8 @@ constexpr count_t kGrowing = 4;
 constexpr double kPays = 1.1;
 
 struct Limits {
-  double base_delta, free_delta, largest_delta;
+  double base_delta, free_delta;
+  double largest_delta;  // that may be tried; 0: none
   weight_t limit;
   long long local_limit, target_near, max_steps;
 };
@@ -152,7 +153,8 @@ __device__ __forceinline__ void adapt_delta(const Limits& limits, Plan& plan, ui
     plan.kept = plan.delta;
     return;
   }
-  if (plan.width != plan.width_before) return;  // the range that ended has another width
+  // Nothing is tried if no delta is, or if the range that ended has another width.
+  if (limits.largest_delta == 0 || plan.width != plan.width_before) return;
   if (plan.width > plan.kept && pace < kPays * plan.pace) {
     plan.delta = plan.kept;
     plan.waits = plan.patience = 2 * plan.patience;

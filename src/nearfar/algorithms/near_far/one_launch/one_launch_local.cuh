@@ -44,23 +44,23 @@ __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& 
   const uint32 rounds = static_cast<uint32>(solve.local_rounds);
   const uint32 leave = static_cast<uint32>(solve.local_leave) / (size < gridDim.x ? 4 : 1);
   const uint32 crowd = 2 * rows_at_once(chain);
-  // A thread of the last warp, which has the least to do, looks how many blocks have ended.
-  const bool looks = threadIdx.x == blockDim.x - 32;
-  const uint32 idle = gridDim.x - static_cast<uint32>((size + share - 1) / share);
+  const uint32 busy = static_cast<uint32>((size + share - 1) / share);
+  const uint32 enough = busy > gridDim.x / 2 ? busy - gridDim.x / 2 : 0;
   LocalEntry* now = list;
   LocalLists lists{list + room, far, &filled[0], room, 0};
   Filled *next_filled = &filled[1], *later_filled = &filled[2];
-  uint32 count = mine, most = mine, edges = 0;
+  uint32 count = mine, most = mine, edges = 0, gone = 0;
   uint32 round = 0;
   for (; round < rounds && count && count <= most; ++round) {
-    if (threadIdx.x == 0) *next_filled = Filled{0, 0};
-    uint32 gone = 0;  // awaited after the round
-    if (looks) gone = load_relaxed(ended);
-    edges += relax_local(chain, solve, out, lists, now, count);
-    if (looks && (gone >= gridDim.x || (2 * (gone + idle) >= gridDim.x && count > crowd))) {
-      atomicOr(&lists.filled->far, kHandBack);
-      if (gone < gridDim.x) atomicAdd(ended, gridDim.x);
+    // The last warp, which has the least to do, looks how many blocks have ended. Without the vote
+    // the other warps would converge after the branch, which short rounds would feel.
+    if (__any_sync(kAllLanes, threadIdx.x == blockDim.x - 32)) {
+      const bool ends = gone >= gridDim.x || (gone >= enough && count > crowd);
+      if (lane_id() == 0) *next_filled = Filled{0, ends ? kHandBack : 0};
+      if (lane_id() == 0 && ends) atomicAdd(ended, gridDim.x);
+      gone = load_relaxed(ended);  // awaited in the next round
     }
+    edges += relax_local(chain, solve, out, lists, now, count);
     __syncthreads();
     const Filled found = *lists.filled;
     count = found.near < room ? found.near : room;
