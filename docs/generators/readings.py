@@ -210,17 +210,24 @@ def repeated(document: Any) -> str:
 
 def zoo_halves(document: Any) -> Iterator[dict[str, Any]]:
     """Yield the lead over the best other program on each half of the speed zoo."""
+    groups: dict[tuple[int, str], dict[str, float]] = {}
     rows = [
         {**graph, **row} for graph in document["results"] for row in graph["rows"] if "ratio" in row
     ]
-    for key in sorted({(row.get("threads", 0), row["half"]) for row in rows}):
-        found = {r["graph"]: r["ratio"] for r in rows if (r.get("threads", 0), r["half"]) == key}
+    for row in rows:
+        leads = {"": row["ratio"]}
+        if "first_ms" in row:
+            leads[", first solves"] = row["best_peer_ms"] / row["first_ms"]
+        for which, lead in leads.items():
+            key = row.get("threads", 0), row["half"] + which
+            groups.setdefault(key, {})[row["graph"]] = lead
+    for (threads, half), found in sorted(groups.items()):
         worst = sorted(found, key=lambda graph: found[graph])
         values = sorted(found.values())
         yield {
             "environment": rows[0]["environment"],
-            "threads": key[0],
-            "half": key[1],
+            "threads": threads,
+            "half": half,
             "graphs": len(values),
             "worst": values[0],
             "lower": values[len(values) // 4],
