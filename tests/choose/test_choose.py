@@ -378,6 +378,21 @@ def test_the_reach_is_measured_where_the_choice_hangs_on_it_alone(
         assert bool(asked) == (factor < 1)
 
 
+def test_a_first_choice_measures_hops_only_if_that_may_save_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Graph] = []
+    measured = facts.estimated_hops
+    monkeypatch.setattr(facts, "estimated_hops", lambda g: asked.append(g) or measured(g))
+    small = generate("uniform_random", vertices=8000, degree=6)
+    for threads, call, measures in ((2, 1, False), (2, 2, True), (2, 3, True)):
+        assert first(small, threads=threads).startswith("delta_stepping"), call
+        assert bool(asked) == measures, call
+    asked.clear()
+    first(generate("uniform_random", vertices=30_000, degree=6), threads=16)
+    assert asked
+
+
 def test_an_upload_clears_the_choices(emulated_gpu: object, grid: Graph) -> None:
     first(grid, device="auto", threads=2)
     assert choose.CHOICES.held(grid)

@@ -22,6 +22,7 @@ from nearfar.cuda.device_graph import at_hand
 from nearfar.errors import VariantUnavailable
 from nearfar.graph.facts import Facts, NotMeasuredError, degree_spread, share_of_edges
 from nearfar.graph.graph import Graph
+from nearfar.graph.slots import Slot
 from nearfar.prepared import is_prepared
 from nearfar.registry import CHOICES, Estimate, Request, Variant, priced, variants
 from nearfar.system.devices import runtime
@@ -36,6 +37,7 @@ _LARGE = 20_000  # vertices of graphs on which a call from Python per source tak
 #: run's time.
 _PROBES, _PROBED = 4, 0.05
 _MEASURING = 2e-4  # seconds to measure the number of hops of a small graph
+_PUT_OFF: Slot[bool] = Slot("hops not measured yet")
 _CHOICES_HELD = 256  # choices cached per graph, for different requests
 
 
@@ -126,7 +128,7 @@ def estimates(
     """Return estimates for all variants of a device, whether or not they can run.
 
     Unless ``every``, omit variants whose cost needs a measurement that takes as long as the
-    cheapest of the others.
+    cheapest of the others, or, in the first choice for a graph, longer than it may save.
     """
     speeds = choose_machine.machine(device)
     facts = Facts(graph, speeds.gain, reach)
@@ -150,6 +152,13 @@ def estimates(
             found = listed(replace(facts, measures=False))
             if found and found[0].seconds < _MEASURING:
                 return found
+            if found and reach is None and not _PUT_OFF.filled(graph):
+                lowest = listed(replace(facts, reach=1.0))
+                if len(lowest) == len(found):  # no cost needs the measurement
+                    return found
+                if found[0].seconds - lowest[0].seconds < _MEASURING:
+                    _PUT_OFF.put(graph, True)
+                    return found
         return listed(facts)
 
     share = _share_within(facts, request) if device == "cpu" else None
@@ -324,9 +333,12 @@ def cheapest(
     if not found or (found[0][0].requires and not _can_serve(found[0][0], graph, request)):
         if len(CHOICES.held(graph)) >= _CHOICES_HELD:
             CHOICES.drop(graph)
+        again = _PUT_OFF.filled(graph)
         found = _close(graph, request, family)
         if not found:
             return None
+        if _PUT_OFF.filled(graph) and not again:
+            return found[0]  # the next search measures
         CHOICES.put(graph, found, key)
     if len(found) == 1 or not measured.comparable(request):
         return found[0]
