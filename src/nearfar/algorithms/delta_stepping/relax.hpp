@@ -258,21 +258,21 @@ class Relaxer {
     Weight distance;
   };
 
-  NEARFAR_INLINE void fetch_row(const Entry& entry) const {
-    prefetch(csr_.indptr + entry.vertex);
-    prefetch(distances_ + entry.vertex);
+  static NEARFAR_INLINE void fetch_row(const C& csr, const Weight* distances, Index v) {
+    prefetch(csr.indptr + v);
+    prefetch(distances + v);
   }
-  NEARFAR_INLINE void fetch_edges(const Entry& entry) const {
-    const auto row = static_cast<std::size_t>(csr_.indptr[entry.vertex]);
-    const auto row_end = static_cast<std::size_t>(csr_.indptr[entry.vertex + 1]);
+  NEARFAR_INLINE void fetch_edges(const C& csr, Index v) const {
+    const auto row = static_cast<std::size_t>(csr.indptr[v]);
+    const auto row_end = static_cast<std::size_t>(csr.indptr[v + 1]);
     if constexpr (C::packed) {
-      fetch_lines(csr_.edges + row, row_end - row);
+      fetch_lines(csr.edges + row, row_end - row);
     } else if constexpr (Narrow<C>) {
-      fetch_lines(csr_.small + row, row_end - row);
-      if (bound == unreached<Weight>()) fetch_lines(csr_.indices + row, row_end - row);
+      fetch_lines(csr.small + row, row_end - row);
+      if (bound == unreached<Weight>()) fetch_lines(csr.indices + row, row_end - row);
     } else {
-      fetch_lines(csr_.indices + row, row_end - row);
-      fetch_lines(csr_.weights + row, row_end - row);
+      fetch_lines(csr.indices + row, row_end - row);
+      fetch_lines(csr.weights + row, row_end - row);
     }
   }
   // Prefetches the distances of a short row's targets to write to them.
@@ -378,10 +378,12 @@ class Relaxer {
   template <class How, bool kMarked>
   void relax_rows(Bucket& from, std::size_t begin, std::size_t end, Bucket& fresh) {
     const std::size_t edge_ahead = ahead_, row_ahead = 2 * edge_ahead - 2;
-    for (std::size_t i = begin; i < begin + row_ahead && i < end; ++i) fetch_row(from.data[i]);
-    for (std::size_t i = begin; i < begin + edge_ahead && i < end; ++i) fetch_edges(from.data[i]);
     const C csr = csr_;  // local copies, which no store can change
     Weight* const distances = distances_;
+    for (std::size_t i = begin; i < begin + row_ahead && i < end; ++i)
+      fetch_row(csr, distances, from.data[i].vertex);
+    for (std::size_t i = begin; i < begin + edge_ahead && i < end; ++i)
+      fetch_edges(csr, from.data[i].vertex);
     Entry improved[kHold + kShort];
     Weight olds[kHold + kShort];                              // the distances before
     Entry ends[How::shared && kMarked ? kHold + kShort : 1];  // dead ends that were lowered
@@ -392,8 +394,8 @@ class Relaxer {
     uint64_t edges = 0, rows = 0, pushes = 0;
     Repeated near, again;
     for (std::size_t i = begin; i < end; ++i) {
-      if (i + row_ahead < end) fetch_row(from.data[i + row_ahead]);
-      if (i + edge_ahead < end) fetch_edges(from.data[i + edge_ahead]);
+      if (i + row_ahead < end) fetch_row(csr, distances, from.data[i + row_ahead].vertex);
+      if (i + edge_ahead < end) fetch_edges(csr, from.data[i + edge_ahead].vertex);
       if constexpr (How::shared) {
         if (claim_ && i + kClaim < end) claim_targets<kMarked>(from.data[i + kClaim]);
       }
