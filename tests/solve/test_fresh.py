@@ -251,3 +251,56 @@ def test_every_instruction_set_checks_and_narrows_alike(level: str) -> None:
         "    assert np.allclose(found, theirs.dijkstra(matrix, indices=0), rtol=1e-12)\n"
     )
     run_python(code, NEARFAR_CPU_LEVEL=level)
+
+
+def integers(dtype: str, top: int = 1000, n: int = 200) -> sp.csr_array:
+    """Return a sparse matrix of integers in which some vertices are not reached."""
+    random = np.random.default_rng(12)
+    matrix = sp.csr_array(np.triu(random.random((n, n)) < 0.05, 1)).astype(dtype)
+    matrix.data[:] = random.integers(0, top, matrix.nnz)
+    return matrix
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("limit", [None, 1500])
+def test_integers_are_searched_as_given(dtype: str, limit: int | None) -> None:
+    matrix = integers(dtype)
+    paths = nearfar.sssp(matrix, 3, limit=limit, predecessors=True)
+    assert fresh.is_fresh(paths.graph)
+    graph = nearfar.Graph.from_scipy(matrix)
+    want = nearfar.sssp(graph, 3, limit=limit, predecessors=True)
+    assert paths.distances.dtype == want.distances.dtype == dtype
+    np.testing.assert_array_equal(paths.distances, want.distances)
+    np.testing.assert_array_equal(paths.predecessors, want.predecessors)
+    assert not paths.reachable.all()
+    nearfar.verify(graph, paths)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "weight"), [("int32", 2**30), ("int64", 2**52), ("int64", 2**60)]
+)
+def test_sums_of_integers_that_do_not_fit_are_found(dtype: str, weight: int) -> None:
+    """The second sum does not fit int32, or not float64; the answer is in int64."""
+    ends = np.arange(3)
+    data = np.array([weight, weight + 1, weight - 1], dtype)
+    matrix = sp.csr_array((data, (ends, ends + 1)), shape=(4, 4))
+    paths = nearfar.sssp(matrix, 0)
+    assert paths.distances.dtype == np.int64
+    assert paths.distances.tolist() == [0, weight, 2 * weight + 1, 3 * weight]
+    assert nearfar.sssp(matrix, 2).distances.dtype == dtype
+
+
+def test_integers_below_zero_are_left_to_the_long_way() -> None:
+    matrix = integers("int32")
+    matrix.data[5] = -1
+    want = nearfar.sssp(nearfar.Graph.from_scipy(matrix), 0)
+    np.testing.assert_array_equal(nearfar.sssp(matrix, 0).distances, want.distances)
+    matrix.indices[7] = 5000
+    with pytest.raises(GraphError, match="5000"):
+        nearfar.sssp(matrix, 0)
+
+
+def test_many_integers_are_packed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = integers("int32")
+    monkeypatch.setattr(fresh, "_CONVERTED", matrix.nnz - 1)
+    assert not fresh.is_fresh(nearfar.sssp(matrix, 0).graph)

@@ -2,8 +2,9 @@
 
 Validating a matrix as a Graph and packing its edges costs as much as one search. Instead one pass,
 limited by memory bandwidth, checks the edges and, if rows are long, copies small integer weights
-into one or two bytes each. Anything unusual (a negative or infinite weight, an index out of range)
-raises :class:`UnusualMatrix`; the caller then validates the matrix, which reports the fault.
+into one or two bytes each. Integers are searched in float64, whose sums are exact up to 2^53.
+Anything unusual (a negative or infinite weight, an index out of range, a distance that does not
+fit) raises :class:`UnusualMatrix`; the caller then validates the matrix, which reports the fault.
 """
 
 from __future__ import annotations
@@ -14,15 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.graph.dtypes import unreached_value
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Declined, Variant
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from nearfar.registry import Workspace
 
 __all__ = ["UNCHECKED", "UnusualMatrix"]
 
 _SHARED = 1 << 18  # edges from which workers share a search
+_EXACT = 1 << 53  # sums of integers below it are exact in float64
 
 
 class UnusualMatrix(Declined):
@@ -31,8 +36,9 @@ class UnusualMatrix(Declined):
 
 def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answer:
     """Run one search; ``graph`` is an unchecked :class:`nearfar.solve.matrix.fresh.MatrixGraph`."""
-    indptr, indices, weights = graph.bare
+    indptr, indices, given = graph.bare
     n, m = len(indptr) - 1, len(indices)
+    weights = given.astype(np.float64, copy=False)
     if not graph.skips_nan:
         with np.errstate(all="ignore"):
             if not math.isfinite(weights.sum()):
@@ -48,7 +54,20 @@ def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answ
         before = np.empty(n, dtype=np.int32)
         view = _cpu.GraphView(indptr, indices, weights)
         _cpu.predecessors(view, source, distances, False, before, workers)
+    if given.dtype != distances.dtype:
+        distances = _whole(distances, given.dtype, stats["greatest_weight"] * (n - 1))
     return Answer(distances, stats, before)
+
+
+def _whole(distances: NDArray[np.float64], dtype: np.dtype[Any], most: float) -> NDArray[Any]:
+    """Return sums of integers, at most ``most``, in their dtype, if they are exact and fit."""
+    reached = distances < np.inf
+    top = min(np.iinfo(dtype).max, _EXACT)
+    if most >= top and distances.max(initial=0, where=reached) >= top:
+        raise UnusualMatrix
+    whole = np.where(reached, distances, 0).astype(dtype)
+    whole[~reached] = unreached_value(dtype)
+    return whole
 
 
 #: Not registered, since its input is not a Graph. It runs the loops of the two registered variants
@@ -66,5 +85,5 @@ UNCHECKED = Variant(
     section="delta-stepping",
     summary="Delta-stepping on a matrix that is searched once",
     predecessors=True,
-    dtypes=frozenset({"float64"}),
+    dtypes=frozenset({"int32", "int64", "float64"}),
 )

@@ -33,6 +33,9 @@ _LONG_ROWS = 16
 #: Number of edges above which a GPU is considered, since importing CuPy takes a second.
 _LARGE = 1 << 24
 
+#: Number of integer weights up to which one search in float64 takes less time than validation.
+_CONVERTED = 1 << 20
+
 _Rows = tuple[Any, Any, Any]
 
 
@@ -70,7 +73,7 @@ class MatrixGraph(Graph):
         self._matrix, self.skips_nan = MatrixArrays(rows, make), skips_nan
         # These are known without validation.
         self.n_vertices = len(rows[0]) - 1
-        self.weight_dtype, self.index_dtype = np.dtype(np.float64), np.dtype(np.int32)
+        self.weight_dtype, self.index_dtype = rows[2].dtype, np.dtype(np.int32)
         self._fill(cast("HostArrays", self._matrix))
 
     @property
@@ -84,14 +87,26 @@ class MatrixGraph(Graph):
 
 
 def fresh_matrix(
-    arrays: _Rows, make: Callable[[Any, Any, Any], Graph], *, skips_nan: bool = False
+    arrays: _Rows,
+    make: Callable[[Any, Any, Any], Graph],
+    *,
+    skips_nan: bool = False,
+    integers: bool = False,
 ) -> MatrixGraph | None:
-    """Return a graph that is validated later, or None if the dtypes of the rows prevent it."""
+    """Return a graph that is validated later, or None if the dtypes of the rows prevent it.
+
+    ``integers``: weights may be integers.
+    """
     usual = all(isinstance(a, np.ndarray) and a.flags.c_contiguous and a.ndim == 1 for a in arrays)
-    if not usual or [a.dtype for a in arrays] != [np.int32, np.int32, np.float64]:
+    if not usual or [a.dtype for a in arrays[:2]] != [np.int32, np.int32]:
         return None
-    if len(arrays[0]) < 2 or len(arrays[1]) != len(arrays[2]):
+    starts, targets, weights = arrays
+    if len(starts) < 2 or len(targets) != len(weights):
         return None
+    if weights.dtype != np.float64:
+        whole = integers and weights.dtype in (np.int32, np.int64)
+        if not whole or len(weights) > _CONVERTED:
+            return None
     return MatrixGraph(arrays, make, skips_nan)
 
 

@@ -169,7 +169,7 @@ def first_plan(
     if shorter and request.device != "cuda":
         to_search, spends = _without_longer_edges(graph, request)
     if bare:
-        variant, reason = UNCHECKED, "one search of a matrix: its rows are read without conversion"
+        variant, reason = UNCHECKED, "one search of a matrix, whose edges are checked on the way"
     else:
         variant, reason = _choice(to_search, request, method, allow_unsafe)
         if variant.device == "cuda":

@@ -42,7 +42,7 @@ def _fresh(matrix: Any) -> Graph | None:
     shape = matrix.shape
     if getattr(matrix, "format", "") != "csr" or len(shape) != 2 or shape[0] != shape[1]:
         return None
-    return fresh_matrix(csr_arrays(matrix), Graph.from_csr)
+    return fresh_matrix(csr_arrays(matrix), Graph.from_csr, integers=True)
 
 
 def check_stats(stats: Any, progress: Any = None) -> None:
