@@ -59,8 +59,11 @@ class Trick:
 
 
 def _no_fetch(stage: str) -> tuple[str, str]:
-    head = f"NEARFAR_INLINE void fetch_{stage}(const Entry& entry) const {{"
-    return head, f"{head}\n    return;"
+    heads = {
+        "row": "void fetch_row(const C& csr, const Weight* distances, Index v) {",
+        "edges": "void fetch_edges(const C& csr, Index v) const {",
+    }
+    return heads[stage], f"{heads[stage]}\n    return;"
 
 
 #: The unchanged code, whose row shows the noise.
