@@ -28,6 +28,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
         ("_SHORT", 0.0),
         ("FEWER", 1.0),
         ("_MUCH_FEWER", 1.0),
+        ("_FEW_NEAR", 0.0),
     ):
         monkeypatch.setattr(backbone, name, value)
 
@@ -287,3 +288,19 @@ def test_sums_beyond_32_bits() -> None:
     wanted = nearfar.sssp(heavy, 0, method="dijkstra", device="cpu").distances
     for _ in range(4):
         assert np.array_equal(nearfar.sssp(heavy, 0, device="cpu").distances, wanted)
+
+
+@pytest.mark.parametrize(("dtype", "searches"), [("int32", 1), ("float32", 2)])
+def test_few_edges_near_the_pivot_are_not_searched_for_both_ways(dtype: str, searches: int) -> None:
+    """Floats need the distances to the pivot for their margins; hubs have long edges near them."""
+    roads = generate("grid", rows=60, columns=60, low=1, high=9, weight_dtype=dtype)
+    for graph, times in ((roads, searches), (hubs(dtype, True), 2)):
+        asked: list[int] = []
+
+        def search(graph: Graph, source: int, *how: Any, asked: list[int] = asked) -> Any:
+            asked.append(source)
+            return plan.search_once(graph, source, *how)
+
+        directed = Graph(graph.indptr, graph.indices, graph.weights, directed=True)
+        backbone.without_longer(directed, 2, search)
+        assert len(asked) == times

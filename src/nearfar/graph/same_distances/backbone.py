@@ -48,6 +48,8 @@ _MANY_SOURCES = 1 << 8  # sources that take longer than a short search from each
 _SAMPLE = 256  # vertices from which short searches are tried
 _TRIAL_SECONDS = 2.5e-3  # of these
 _MUCH_FEWER = 0.8  # the same for short searches
+_EDGES_TRIED = 1 << 14  # edges of a sample
+_FEW_NEAR = 0.05  # share of edges near a pivot below which it is not worth it
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _SAFE = 4  # margin for errors of sums, of which half is needed
 
@@ -179,6 +181,8 @@ def _by_pivot(
     pivot, trees = graph.widest_vertex, graph.weight_dtype == np.float32
     found = other = search(graph, pivot, threads, trees)
     if graph.directed:
+        if graph.weight_dtype.kind == "i" and _near(graph, found[0]) < _FEW_NEAR:
+            return np.ones(graph.n_edges, np.uint8), None
         other = search(_backwards(graph), pivot, threads, trees)
     away, back = found[0], other[0]
     error, reach = 0.0, None
@@ -193,6 +197,16 @@ def _by_pivot(
     kept = np.ones(graph.n_edges, np.uint8)
     _cpu.drop_by_pivot(*_parts(graph), back, away, reach, error, kept, threads)
     return kept, reach
+
+
+def _near(graph: Graph, away: NDArray[Any]) -> float:
+    """Return the share of edges no shorter than the way from the pivot to their head, by a sample.
+
+    Only these can be longer than a path over the pivot.
+    """
+    edges = slice(None, None, max(1, graph.n_edges // _EDGES_TRIED))
+    weights = graph.effective_weights[edges]
+    return np.count_nonzero(weights >= away[graph.indices[edges]]) / len(weights)
 
 
 def _tried(graph: Graph, reach: NDArray[np.float64] | None) -> tuple[float, float]:
