@@ -19,6 +19,7 @@ FARTHEST: dict[np.dtype[Any], int | float] = {
     np.dtype(np.float32): float(np.finfo(np.float32).max),
     np.dtype(np.float64): float(np.finfo(np.float64).max),
 }
+_EXACT = 2**53  # sums of integers below it are exact in float64
 
 
 def widest(graph: Graph) -> Graph:
@@ -62,13 +63,15 @@ def widened(values: Any, dtype: np.dtype[Any], out: Any = None, threads: int = 1
 
 
 def narrowed(values: Any, dtype: np.dtype[Any]) -> Any:
-    """Convert integer distances to a shorter dtype if all of them fit, else return them."""
+    """Convert sums of integers to another integer dtype if all of them fit, else return them."""
     if values.dtype == dtype or dtype.kind != "i":
         return values
     bounds = np.iinfo(dtype)
+    floats = values.dtype.kind == "f"
+    top = min(bounds.max, _EXACT) if floats else bounds.max
     reached = values != unreached_value(np.dtype(values.dtype))
-    if bool((reached & ((values < bounds.min) | (values >= bounds.max))).any()):
+    if bool((reached & ((values < bounds.min) | (values >= top))).any()):
         return values
-    short = values.astype(dtype)
+    short = (np.where(reached, values, 0) if floats else values).astype(dtype)
     short[~reached] = unreached_value(dtype)
     return short

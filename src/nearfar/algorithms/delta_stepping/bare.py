@@ -15,19 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
-from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.saturation import narrowed
 from nearfar.options import NoOptions
 from nearfar.registry import Answer, Declined, Variant
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from nearfar.registry import Workspace
 
 __all__ = ["UNCHECKED", "UnusualMatrix"]
 
 _SHARED = 1 << 18  # edges from which workers share a search
-_EXACT = 1 << 53  # sums of integers below it are exact in float64
 
 
 class UnusualMatrix(Declined):
@@ -54,20 +51,10 @@ def _search(graph: Any, source: int, options: Any, workspace: Workspace) -> Answ
         before = np.empty(n, dtype=np.int32)
         view = _cpu.GraphView(indptr, indices, weights)
         _cpu.predecessors(view, source, distances, False, before, workers)
-    if given.dtype != distances.dtype:
-        distances = _whole(distances, given.dtype, stats["greatest_weight"] * (n - 1))
-    return Answer(distances, stats, before)
-
-
-def _whole(distances: NDArray[np.float64], dtype: np.dtype[Any], most: float) -> NDArray[Any]:
-    """Return sums of integers, at most ``most``, in their dtype, if they are exact and fit."""
-    reached = distances < np.inf
-    top = min(np.iinfo(dtype).max, _EXACT)
-    if most >= top and distances.max(initial=0, where=reached) >= top:
+    whole = narrowed(distances, given.dtype)
+    if whole.dtype != given.dtype:
         raise UnusualMatrix
-    whole = np.where(reached, distances, 0).astype(dtype)
-    whole[~reached] = unreached_value(dtype)
-    return whole
+    return Answer(whole, stats, before)
 
 
 #: Not registered, since its input is not a Graph. It runs the loops of the two registered variants

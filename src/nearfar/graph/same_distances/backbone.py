@@ -48,8 +48,8 @@ _MANY_SOURCES = 1 << 8  # sources that take longer than a short search from each
 _SAMPLE = 256  # vertices from which short searches are tried
 _TRIAL_SECONDS = 2.5e-3  # of these
 _MUCH_FEWER = 0.8  # the same for short searches
-_EDGES_TRIED = 1 << 14  # edges of a sample
-_FEW_NEAR = 0.05  # share of edges near a pivot below which it is not worth it
+_EDGES_TRIED = 1 << 14  # edges compared with the path from the pivot to their head
+_FEW_NEAR = 0.05  # share of edges as long as that, below which no search to the pivot follows
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _SAFE = 4  # margin for errors of sums, of which half is needed
 
@@ -200,9 +200,9 @@ def _by_pivot(
 
 
 def _near(graph: Graph, away: NDArray[Any]) -> float:
-    """Return the share of edges no shorter than the way from the pivot to their head, by a sample.
+    """Return the share of edges that are as long as the path from the pivot to their head.
 
-    Only these can be longer than a path over the pivot.
+    No other edge can be longer than a path over the pivot. The share is that of a sample.
     """
     edges = slice(None, None, max(1, graph.n_edges // _EDGES_TRIED))
     weights = graph.effective_weights[edges]

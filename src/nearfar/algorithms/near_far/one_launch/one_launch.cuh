@@ -111,7 +111,7 @@ constexpr double kPays = 1.1;
 
 struct Limits {
   double base_delta, free_delta;
-  double largest_delta;  // that may be tried; 0: none
+  double largest_delta;  // bound on the deltas that are tried; 0: none is
   weight_t limit;
   long long local_limit, target_near, max_steps;
 };
@@ -153,7 +153,7 @@ __device__ __forceinline__ void adapt_delta(const Limits& limits, Plan& plan, ui
     plan.kept = plan.delta;
     return;
   }
-  // Nothing is tried if no delta is, or if the range that ended has another width.
+  // No wider delta is tried, or the range that ended had another width.
   if (limits.largest_delta == 0 || plan.width != plan.width_before) return;
   if (plan.width > plan.kept && pace < kPays * plan.pace) {
     plan.delta = plan.kept;

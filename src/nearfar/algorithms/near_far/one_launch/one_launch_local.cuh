@@ -52,8 +52,8 @@ __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& 
   uint32 count = mine, most = mine, edges = 0, gone = 0;
   uint32 round = 0;
   for (; round < rounds && count && count <= most; ++round) {
-    // The last warp, which has the least to do, looks how many blocks have ended. Without the vote
-    // the other warps would converge after the branch, which short rounds would feel.
+    // The last warp, which has the least to do, looks how many blocks have ended. A branch on one
+    // thread would make every warp wait for its lanes behind it; a vote is the same for all lanes.
     if (__any_sync(kAllLanes, threadIdx.x == blockDim.x - 32)) {
       const bool ends = gone >= gridDim.x || (gone >= enough && count > crowd);
       if (lane_id() == 0) *next_filled = Filled{0, ends ? kHandBack : 0};
