@@ -156,6 +156,21 @@ def test_64_bit_kernels(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
         check(both_ways(as_dtype(ZOO[name](), "unweighted")), 0, **FORMS[form])
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_hubs_with_numbers_near_each_other(wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One warp reads the first of them in vain, before the source reaches any, and cuts the rest."""
+    monkeypatch.setattr(cuda, "device_graph", lambda graph: device_graph(graph, wide=wide))
+    rng = np.random.default_rng(8)
+    n, hubs = 3000, np.repeat(np.arange(32), rng.integers(200, 800, 32))
+    chain = np.arange(n, n + 4)
+    sources = np.concatenate([hubs, chain])
+    targets = np.concatenate([rng.integers(40, n, len(hubs)), chain + 1])
+    targets[-1] = 40
+    graph = Graph.from_edges(sources, targets, n_vertices=n + 4, directed=False)
+    for source in (n, 50):
+        assert check(graph, source, **FORMS["pull"]).stats["pulls"] > 2
+
+
 @pytest.mark.parametrize("form", ["thin", "push", "pull"])
 def test_hub_with_many_edges(form: str) -> None:
     """Rows longer than every class: in chunks when pushed, shared by a warp when pulled."""

@@ -29,6 +29,12 @@ from tests.zoo import DTYPES, ZOO, as_dtype
 pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 
+@pytest.fixture(autouse=True)
+def _ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Divide graphs of few edges into ranges, as others are."""
+    monkeypatch.setattr(one_launch_forms, "_FEW_EDGES", 0)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("local_limit", [0, None], ids=["grid", "local"])
 def test_zoo(dtype: str, local_limit: int | None) -> None:
@@ -432,6 +438,23 @@ def test_later_solves_begin_with_the_growth_of_the_first() -> None:
     one_launch_forms.learn(graph, form, {**SOLVED, "last_delta": 96.0}, width=True)
     assert one_launch_forms.may_grow(graph, form) == 96.0
     assert one_launch_forms.width_of(graph, form) == one_launch_forms.Width(1.0, 96.0)
+
+
+def test_graphs_of_few_edges_are_solved_in_one_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch_forms, "_FEW_EDGES", 1000)
+    few, many = undirected(150, 600), undirected(150, 1200)  # two multiprocessors
+    stats = [nearfar.sssp(graph, 0, method="near_far@cuda").stats for graph in (few, many)]
+    assert stats[0]["splits"] == 0 < stats[1]["splits"]
+    at_once, usual = one_launch_forms.Width(256, 12), one_launch_forms.Width(1, 12)
+    form = one_launch_forms.Form("plain")
+    assert one_launch_forms.width_of(few, form) == at_once
+    found = [at_once]
+    while usual not in found and len(found) < 20:
+        seconds = 1.0 + len(found) / 10
+        stats = {**SOLVED, "splits": 0, "device_seconds": seconds}
+        one_launch_forms.learn(few, form, stats, width=True)
+        found.append(one_launch_forms.width_of(few, form))
+    assert found[-1] == usual
 
 
 @pytest.mark.parametrize(("degree", "grows"), [(4, False), (1, True)])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nearfar.algorithms.near_far.one_launch import forms
 from nearfar.system.devices import runtime
 
 HERE = Path(__file__).resolve().parent
@@ -20,6 +21,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.gpu)
         if here is not True:
             item.add_marker(pytest.mark.skip(reason=here))
+
+
+@pytest.fixture(autouse=True)
+def _ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Divide graphs of few edges into ranges, as others are."""
+    monkeypatch.setattr(forms, "_FEW_EDGES", 0)
 
 
 @pytest.fixture

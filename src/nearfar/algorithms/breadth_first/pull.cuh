@@ -5,9 +5,9 @@
 // have been found earlier. So only the bits of earlier levels are read, without a bitmap of the
 // frontier. New bits go to the other bitmap, which the next step reads. A warp takes up to 32 words
 // of bits and distributes their unvisited vertices among its lanes; a lane reads kAlone edges, and
-// leaves longer rows to the warp. What a warp has not found in kPulled edges is cut into chunks
-// that all warps take after a barrier, as in pushing: a hub without a visited neighbour is read in
-// vain.
+// leaves longer rows to the warp. What a warp has not found in kPulled edges of a row, or in
+// kPulledInAll, is cut into chunks that all warps take after a barrier, as in pushing: hubs without
+// a visited neighbour, which may have numbers near each other, are read in vain.
 // Races: none in pull_step, where a word is written by the warp that took it. In pull_chunks several
 // warps may find the same vertex, and its bit decides. The bits that are read do not change.
 //
@@ -76,6 +76,7 @@ __device__ __noinline__ void pull_step(const Search& s, const Found& out, vertex
   const long long warps = grid_warps<long long>(), warp = grid_warp<long long>();
   const int share = static_cast<int>(warp_share(words, warps));
   uint32 looked = 0;
+  offset_t may_pull = kPulledInAll;
   for (long long base = warp * share; base < words; base += warps * share) {
     const long long w = base + lane_id();
     const bool mine = lane_id() < share && w < words;
@@ -109,11 +110,13 @@ __device__ __noinline__ void pull_step(const Search& s, const Found& out, vertex
         rest &= rest - 1;
         const offset_t row_end = __shfl_sync(kAllLanes, end, lane);
         const offset_t begin = __shfl_sync(kAllLanes, at, lane);
-        const offset_t upto = row_end - begin > kPulled + kLong ? begin + kPulled : row_end;
+        const offset_t most = may_pull < kPulled ? may_pull : offset_t(kPulled);
+        const offset_t upto = row_end - begin > most + kLong ? begin + most : row_end;
         const bool somewhere = warp_pulls(s, seen, begin, upto, &looked);
         const bool left = !somewhere && upto < row_end && lane_id() == lane;
         set_chunks_aside(s, chunk_counter, upto, left ? row_end - upto : offset_t(0), v);
         if (lane_id() == lane) hit = somewhere;
+        may_pull -= upto - begin < may_pull ? upto - begin : may_pull;
       }
       if (hit) {
         s.distance[v] = level;

@@ -25,7 +25,8 @@ constexpr int kLong = 256;    // rows above it are cut into chunks for all warps
 constexpr int kChunk = 256;
 constexpr int kHeavy = 2048;  // rows above it are taken by all warps together, running ahead
 constexpr int kAlone = 32;          // edges that a lane pulls by itself
-constexpr int kPulled = 1024;  // edges of a row that a warp pulls by itself, at least
+constexpr int kPulled = 1024;       // edges of a row that a warp pulls by itself, at least,
+constexpr int kPulledInAll = 4096;  // and of all its rows in a step
 constexpr int kDense = 16;  // a frontier of more than 1 / kDense of the vertices is dense
 constexpr int kThinDegree = 256;    // longer rows make no thin frontier
 constexpr uint32 kStuck = 1, kWantsBalls = 2;  // reasons for stopping early

@@ -47,7 +47,7 @@ from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
 
-_CHUNK, _HEAVY = 512, 128  # kChunk and kLocalHeavy of one_launch_rows.cuh
+_CHUNK, _HEAVY = 512, 64  # kChunk and kLocalHeavy of one_launch_rows.cuh
 _LOCAL = 8192  # shared memory for the local lists, at least, in entries
 _HEADED = 1024  # entries of a local list that carry their rows, if there is memory
 _ROOMY = 1 << 22  # entries of a queue that are always affordable

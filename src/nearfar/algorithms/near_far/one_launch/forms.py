@@ -17,11 +17,13 @@ longer on average. While a form is compiled for the first time, solves use the p
 
 The delta of the plain form grows while the near set is too small to fill the device, and shrinks
 while it is too large (one_launch.cuh): 12-fold at first, and further in a first solve as long as
-that pays. Its first value and the limit of its growth also depend on earlier solves: each later
-solve compares one other width with the fastest so far, until none of its neighbours is faster. A
-narrower first delta is compared if edges are relaxed many times, a wider one if they are not, and
-at last one far from it. Fewer rounds of local steps are compared where their barriers would take
-less time than a solve. The delta of sorted and sifted rows is doubled or halved in the same way.
+that pays. It begins with the greatest growth if the graph has so few edges that a step over all of
+them takes about as long as a barrier. Its first value and the limit of its growth also depend on
+earlier solves: each later solve compares one other width with the fastest so far, until none of its
+neighbours is faster. A narrower first delta is compared if edges are relaxed many times, a wider
+one if they are not, and at last one far from it. Fewer rounds of local steps are compared where
+their barriers would take less time than a solve. The delta of sorted and sifted rows is doubled or
+halved in the same way.
 """
 
 from __future__ import annotations
@@ -56,6 +58,9 @@ ROUNDS = (1000, 8, 2, 0)
 _BARRIER_SECONDS = 2e-6  # of a barrier of the whole device
 _LITTLE = 0.25  # part of a solve that barriers may take for other rounds to be tried first
 _FAR, _FAR_ROUNDS = 8, 8  # factor between widths far from each other, and rounds of a wide one
+# Edges per multiprocessor that a step relaxes in about the time of a barrier: where a graph has no
+# more, ranges save less time than their steps take.
+_FEW_EDGES = 8192
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
 _GROWING = ("plain", "packed")  # kinds whose delta grows while they run
@@ -81,6 +86,7 @@ class Width(NamedTuple):
 
 
 _USUAL = Width(1.0, _GROWTH)  # of the first solve, which may grow further
+_AT_ONCE = Width(GROWTHS, _GROWTH)  # the same of a graph with few edges
 
 
 @dataclass(slots=True)
@@ -102,7 +108,7 @@ def _neighbours(width: Width, found: _Latest, *, grows: bool, initial: bool) -> 
     near: list[Width] = []
     repeats = found.work > _REPEATED
     if found.splits <= _UNDIVIDED:  # growth hardly matters
-        near += [wider, narrower]
+        near += [wider, narrower] if found.splits else [narrower]
     else:
         if repeats:
             near.append(narrower._replace(growth=max(growth / 4, 1.0)))
@@ -141,6 +147,7 @@ def _other_rounds(width: Width, known: _Latest) -> list[Width]:
 class _History:
     """History of one graph on one device."""
 
+    first: Width  # of a kind whose delta grows
     reach: float = 0.0  # bound on the farthest distance of whole solves so far; 0 before the first
     splits: int = 0  # maximum over whole plain solves
     least_bits: int = 8
@@ -156,11 +163,14 @@ class _History:
 
     def width(self, kind: str) -> Width:
         """Return the width of the next solve of a kind."""
-        grows, first = kind in _GROWING, self.grown.get(kind, _USUAL)
+        grows = kind in _GROWING
+        first = self.grown.get(kind, self.first) if grows else _USUAL
 
         def near(width: Width) -> list[Width]:
-            found = self.latest[kind, width]
-            return _neighbours(width, found, grows=grows, initial=width[:2] == first[:2])
+            found, initial = self.latest[kind, width], width[:2] == first[:2]
+            others = _neighbours(width, found, grows=grows, initial=initial)
+            at_once = width[:2] == _AT_ONCE[:2]
+            return [*others, _USUAL._replace(rounds=width.rounds)] if at_once else others
 
         return self.widths[kind].next_way(first, near) if kind in self.widths else first
 
@@ -183,7 +193,13 @@ class _History:
 
 
 def _history(graph: Graph) -> _History:
-    return _HISTORY.of(graph, _History, runtime.device().ordinal)
+    device = runtime.device()
+
+    def make() -> _History:
+        few = graph.n_edges <= _FEW_EDGES * device.multiprocessors
+        return _History(_AT_ONCE if few else _USUAL)
+
+    return _HISTORY.of(graph, make, device.ordinal)
 
 
 def width_of(graph: Graph, form: Form) -> Width:
@@ -287,7 +303,7 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
     if form.kind not in history.solves and form.kind in _GROWING and stats["delta"]:
         growth = min(stats["last_delta"] / stats["delta"], GROWTHS)
         if growth > _GROWTH:
-            history.grown[form.kind] = _USUAL._replace(growth=growth)
+            history.grown[form.kind] = history.first._replace(growth=growth)
     history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total

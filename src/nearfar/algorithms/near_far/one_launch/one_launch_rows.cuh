@@ -26,7 +26,7 @@
 #define HEAVY_DEGREE 1024
 #endif
 #ifndef LOCAL_HEAVY_DEGREE
-#define LOCAL_HEAVY_DEGREE 128
+#define LOCAL_HEAVY_DEGREE 64
 #endif
 // No far pile is kept: a split reads all vertices instead.
 #ifndef FAR_BY_SCAN
