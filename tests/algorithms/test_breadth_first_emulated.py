@@ -158,7 +158,7 @@ def test_64_bit_kernels(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("wide", [False, True])
 def test_hubs_with_numbers_near_each_other(wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One warp reads the first of them in vain, before the source reaches any, and cuts the rest."""
+    """Before the source reaches any, one warp reads the first in vain, and cuts the rest."""
     monkeypatch.setattr(cuda, "device_graph", lambda graph: device_graph(graph, wide=wide))
     rng = np.random.default_rng(8)
     n, hubs = 3000, np.repeat(np.arange(32), rng.integers(200, 800, 32))

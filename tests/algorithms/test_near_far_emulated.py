@@ -517,6 +517,39 @@ def test_a_usual_width_that_was_unlucky_is_measured_again() -> None:
     assert widths(loss, 9, work=1)[-1] == usual
 
 
+@pytest.mark.parametrize("shortcuts", [False, True])
+def test_rows_that_lead_past_vertices_are_compared_with_rows_that_do_not(shortcuts: bool) -> None:
+    found = widths(lambda width: float(width.past), 9, work=1, shortcuts=shortcuts)
+    assert found[-1].past is not shortcuts
+    assert {width.past for width in found} == ({True, False} if shortcuts else {True})
+
+
+def test_solves_without_local_steps_find_rows_by_their_offsets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(one_launch, "meanwhile", lambda *_: None)  # waits for kernels
+    graph, taken = nearfar.generate("road_like", vertices=400), []
+    for _ in range(60):
+        width = one_launch_forms.width_of(graph, one_launch_forms.Form("plain"))
+        paths = nearfar.sssp(graph, 0, method="near_far@cuda")
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+        assert ("pack_seconds" in paths.stats) == (width.rounds > 0)
+        assert paths.stats.get("shortcuts", False) <= width.past
+        taken.append(width)
+    assert 0 in {width.rounds for width in taken}
+    assert {width.past for width in taken} == {True, False}
+
+
+def test_another_form_does_not_count_for_a_width() -> None:
+    graph, form = undirected(100, 150), one_launch_forms.Form("plain", past=False)
+    history = one_launch_forms._history(graph)
+    for _ in range(3):
+        one_launch_forms.learn(graph, form, {**SOLVED, "device_seconds": 0.1}, width=True)
+    assert not history.widths
+    one_launch_forms.learn(graph, one_launch_forms.Form("plain"), SOLVED, width=True)
+    assert history.mean("plain") == 1.0
+
+
 def test_rounds_do_not_matter_without_local_steps() -> None:
     found = widths(lambda width: 0.0, 9, work=1, block_rounds=0)
     assert {width.rounds for width in found} == {one_launch_forms.ROUNDS[0]}
@@ -549,15 +582,22 @@ def steps_between(width: one_launch_forms.Width, other: one_launch_forms.Width) 
 
 
 def widths(
-    loss: Callable[[one_launch_forms.Width], float], splits: int, work: float, block_rounds: int = 3
+    loss: Callable[[one_launch_forms.Width], float],
+    splits: int,
+    work: float,
+    block_rounds: int = 3,
+    *,
+    shortcuts: bool = False,
 ) -> list[one_launch_forms.Width]:
     """Return the widths of 60 solves that lose the given seconds."""
     graph, form = undirected(100, 150), one_launch_forms.Form("plain")
     found = []
     for _ in range(60):
-        found.append(one_launch_forms.width_of(graph, form))
+        found.append(width := one_launch_forms.width_of(graph, form))
+        form = one_launch_forms.Form("plain", alone=width.rounds > 0, past=width.past)
         stats = {**SOLVED, "splits": splits, "edges_relaxed": work * graph.n_edges}
-        stats |= {"device_seconds": 1.0 + loss(found[-1]), "block_rounds": block_rounds}
+        stats |= {"device_seconds": 1.0 + loss(width), "block_rounds": block_rounds}
+        stats["shortcuts"] = shortcuts and width.past
         one_launch_forms.learn(graph, form, stats, width=True)
     return found
 

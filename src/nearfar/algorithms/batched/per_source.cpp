@@ -14,6 +14,7 @@
 #include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/bindings/bindings.hpp"
 #include "cpu/heaps/dary_heap.hpp"
+#include "cpu/memory/fill.hpp"
 #include "cpu/memory/huge_pages.hpp"
 #include "cpu/search/search.hpp"
 #include "cpu/threads/spread.hpp"
@@ -51,7 +52,7 @@ class Distances {
       : rows_(rows), n_(static_cast<std::size_t>(csr.n)), picks_(rows.columns.vertices != nullptr) {
     if (!picks_ && !several) return;
     own_.reset(new Weight[n_]);
-    std::fill_n(own_.get(), n_, unreached<Weight>());
+    fill_numbers(own_.get(), n_, unreached<Weight>());
   }
 
   // Returns the list for the vertices that the search lowers, all unreached before it; or null.
@@ -61,7 +62,7 @@ class Distances {
   Weight* begin(int64_t i) {
     if (own_) return own_.get();
     make_pages(rows_.row(i), rows_.width, rows_.end);
-    std::fill_n(rows_.row(i), rows_.width, unreached<Weight>());
+    fill_numbers(rows_.row(i), rows_.width, unreached<Weight>());
     return rows_.row(i);
   }
 
@@ -83,7 +84,7 @@ class Distances {
     } else {
       make_pages(row, rows_.width, rows_.end);
       if (limited() && touched_.size < n_ / kFew) {
-        std::fill_n(row, rows_.width, unreached<Weight>());
+        fill_numbers(row, rows_.width, unreached<Weight>());
         for (std::size_t k = 0; k < touched_.size; ++k)
           row[touched_.data[k]] = within(own_[touched_.data[k]]);
         clear();

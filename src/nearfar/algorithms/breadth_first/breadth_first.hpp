@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "cpu/graph/graph_view.hpp"
+#include "cpu/memory/fill.hpp"
 #include "cpu/search/eights.hpp"
 #include "cpu/search/search.hpp"
 #include "cpu/threads/spread.hpp"
@@ -54,7 +55,7 @@ class Search {
   SearchStats run(Index source, StopRule<int32_t> stop) {
     const auto n = static_cast<std::size_t>(out_.n);
     blocks(n, [&](std::size_t first, std::size_t last) {
-      std::fill(distances_ + first, distances_ + last, unreached<int32_t>());
+      fill_numbers(distances_ + first, last - first, unreached<int32_t>());
     });
     queue_.reset(new Index[n + 1]);
     queue_[0] = source;

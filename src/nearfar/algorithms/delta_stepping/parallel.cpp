@@ -76,6 +76,7 @@
 #include "algorithms/delta_stepping/delta_stepping.hpp"
 #include "algorithms/delta_stepping/worker.hpp"
 #include "cpu/memory/aligned.hpp"
+#include "cpu/memory/fill.hpp"
 #include "cpu/threads/worker_pool.hpp"
 
 namespace nearfar::delta_stepping {
@@ -249,7 +250,7 @@ class Team {
       const uint64_t from = __atomic_fetch_add(&to_fill, kFill, __ATOMIC_RELAXED);
       if (from >= n) return;
       const uint64_t end = from + kFill < n ? from + kFill : n;
-      std::fill(distances + from, distances + end, unreached<Weight>());
+      fill_numbers(distances + from, end - from, unreached<Weight>());
       if (__atomic_add_fetch(&filled, end - from, __ATOMIC_ACQ_REL) == n) all_filled.set(true);
     }
   }

@@ -42,6 +42,7 @@
 #include "algorithms/delta_stepping/full_buckets.hpp"
 #include "algorithms/delta_stepping/relax.hpp"
 #include "cpu/memory/buffer.hpp"
+#include "cpu/memory/fill.hpp"
 
 namespace nearfar::delta_stepping {
 namespace {
@@ -128,7 +129,7 @@ SearchStats sequential(const C& csr, Index source, typename C::Weight* distances
                        StopRule<typename C::Weight> stop, DeltaPlan plan, Interrupt& interrupt,
                        IterationLog* log) {
   Memory<C> memory{{csr, distances, stop.limit, plan}, {}, {csr, kFullShare}};
-  std::fill_n(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
+  fill_numbers(distances, static_cast<std::size_t>(csr.n), unreached<typename C::Weight>());
   search(memory, source, distances, stop, plan.adapt, interrupt, log);
   return memory.work.stats;
 }

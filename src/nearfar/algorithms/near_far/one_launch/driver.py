@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -107,8 +108,10 @@ def _heads(graph: Graph, device: DeviceGraph, shortcuts: bool | None) -> RowHead
 
 
 def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
-    device, factor = device_graph(graph), options.queue_factor
-    alone = options.local_limit != 0
+    device, factor, shortcuts = device_graph(graph), options.queue_factor, options.shortcuts
+    alone = form.alone if options.local_limit is None else options.local_limit > 0
+    if shortcuts is None and not form.past:
+        shortcuts = False
 
     def make() -> Engine:
         n, room = max(device.n, 1), min(device.m, _ROOMY) if factor > 1 else device.n
@@ -117,7 +120,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
         heavy = device.m // _CHUNK + device.m // _HEAVY + 1
         # Packed distances have two blocks per multiprocessor, which leave no room for rows.
         alone_with_rows = alone and not form.bits
-        heads = _heads(graph, device, options.shortcuts) if alone_with_rows else None
+        heads = _heads(graph, device, shortcuts) if alone_with_rows else None
         local = _LOCAL // 2 if form.bits else _LOCAL  # for two blocks per multiprocessor
         if heads is not None:
             most = runtime.device().shared_per_block - STATIC
@@ -133,7 +136,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
             heads,
         )
 
-    key = (*device.key, factor, form.bits, form.scan, alone, options.shortcuts)
+    key = (*device.key, factor, form.bits, form.scan, alone, shortcuts)
     return PLAIN_ENGINE.of(graph, make, key, alone=True)  # a new key replaces the old engine
 
 
@@ -196,7 +199,7 @@ def _solve(
             raise
         else:  # the form was not requested explicitly, so the plain one replaces it
             give_up(graph, form)
-    form = Form("plain", scan=form.scan)
+    form = replace(form, kind="plain", bits=0)
     return _plain(graph, source, options, workspace, form), form
 
 
@@ -205,7 +208,7 @@ def _plain(
 ) -> Answer:
     engine = _engine(graph, options, form)
     device, processors = engine.device, runtime.device().multiprocessors
-    delta, growth, rounds = _adapted(
+    delta, growth, rounds, _ = _adapted(
         graph, options, form, first_delta(graph, options, packed=form.bits > 0)
     )
     local_limit, local_rounds = options.local_limit, options.local_rounds

@@ -22,8 +22,9 @@ them takes about as long as a barrier. Its first value and the limit of its grow
 earlier solves: each later solve compares one other width with the fastest so far, until none of its
 neighbours is faster. A narrower first delta is compared if edges are relaxed many times, a wider
 one if they are not, and at last one far from it. Fewer rounds of local steps are compared where
-their barriers would take less time than a solve. The delta of sorted and sifted rows is doubled or
-halved in the same way.
+their barriers would take less time than a solve; with none, rows are found by their offsets. Rows
+that lead past vertices of few edges are compared with rows that do not. The delta of sorted and
+sifted rows is doubled or halved in the same way.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ _TRIALS, _HOPELESS = 3, 2.0
 _GROWTH, GROWTHS = 12.0, 256.0  # growth that a first solve need not justify, and greatest growth
 #: Rounds of a local step that are compared; the first one hardly limits it.
 ROUNDS = (1000, 8, 2, 0)
-_BARRIER_SECONDS = 2e-6  # of a barrier of the whole device
-_LITTLE = 0.25  # part of a solve that barriers may take for other rounds to be tried first
+_STEP_SECONDS = 4e-6  # by which a step of the whole device exceeds a round of one block
+_LITTLE = 0.25  # part of a solve that such steps may take for other rounds to be tried first
 _FAR, _FAR_ROUNDS = 8, 8  # factor between widths far from each other, and rounds of a wide one
 # Edges per multiprocessor that a step relaxes in about the time of a barrier: where a graph has no
 # more, ranges save less time than their steps take.
@@ -75,6 +76,8 @@ class Form:
     kind: str  # "plain", "sifted", "sorted" or "packed"
     bits: int = 0  # bits per distance in the packed form, else 0
     scan: bool = False  # whether a split scans all vertices instead of keeping a far pile
+    alone: bool = True  # whether blocks may advance on their own, over rows prepared for that
+    past: bool = True  # whether these rows may lead past vertices of few edges
 
 
 class Width(NamedTuple):
@@ -83,6 +86,7 @@ class Width(NamedTuple):
     first: float  # multiple of the first delta
     growth: float  # limit of its growth
     rounds: int = ROUNDS[0]  # rounds for which blocks advance on their own; 0: never
+    past: bool = True  # whether rows may lead past vertices of few edges
 
 
 _USUAL = Width(1.0, _GROWTH)  # of the first solve, which may grow further
@@ -97,11 +101,12 @@ class _Latest:
     splits: int
     work: float  # edges that it relaxed, over those of the graph
     block_rounds: int  # of local steps, in the block with the most
+    shortcuts: bool  # whether rows led past vertices of few edges
 
 
 def _neighbours(width: Width, found: _Latest, *, grows: bool, initial: bool) -> list[Width]:
     """Return the widths to compare with a measured one."""
-    first, growth, _ = width
+    first, growth = width[:2]
     wider, narrower = width._replace(first=2 * first), width._replace(first=first / 4)
     if not grows:
         return [wider, width._replace(first=first / 2)]
@@ -126,7 +131,7 @@ def _neighbours(width: Width, found: _Latest, *, grows: bool, initial: bool) -> 
             near += [far, far._replace(rounds=_FAR_ROUNDS)] if found.block_rounds else [far]
         near.append(width._replace(first=first / _FAR, growth=GROWTHS))
     others = _other_rounds(width, found)
-    if initial and found.block_rounds * _BARRIER_SECONDS < _LITTLE * found.seconds:
+    if initial and found.block_rounds * _STEP_SECONDS < _LITTLE * found.seconds:
         return others + near
     # Rounds come last: other rounds with the usual delta would hide the gain of another.
     return near + others
@@ -138,7 +143,7 @@ def _other_rounds(width: Width, known: _Latest) -> list[Width]:
     found = [width._replace(rounds=rounds) for rounds in ROUNDS[max(at - 1, 0) : at]]
     for rounds in ROUNDS[at + 1 :]:
         barriers = known.block_rounds / max(rounds, 1)
-        if known.block_rounds and barriers * _BARRIER_SECONDS < known.seconds:
+        if known.block_rounds and barriers * _STEP_SECONDS < known.seconds:
             found.append(width._replace(rounds=rounds))
     return found
 
@@ -169,8 +174,11 @@ class _History:
         def near(width: Width) -> list[Width]:
             found, initial = self.latest[kind, width], width[:2] == first[:2]
             others = _neighbours(width, found, grows=grows, initial=initial)
-            at_once = width[:2] == _AT_ONCE[:2]
-            return [*others, _USUAL._replace(rounds=width.rounds)] if at_once else others
+            if width[:2] == _AT_ONCE[:2]:
+                others.append(width._replace(first=_USUAL.first))
+            if width.rounds and (found.shortcuts or not width.past):
+                others.append(width._replace(past=not width.past))
+            return others
 
         return self.widths[kind].next_way(first, near) if kind in self.widths else first
 
@@ -229,7 +237,9 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
     history = _history(graph)
     # Scanning a vertex costs about as much as eight edges.
     few = history.splits * graph.n_vertices <= 2 * graph.n_edges
-    plain = Form("plain", scan=few and graph.mean_degree > ROAD_LIKE)
+    width = history.width("plain")
+    scan = few and graph.mean_degree > ROAD_LIKE
+    plain = Form("plain", scan=scan, alone=width.rounds > 0, past=width.past)
     if not graph.is_weighted:
         return plain
     if options.sort_rows:
@@ -294,10 +304,13 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
     """Record a whole solve with default options; with ``width``, also that of its delta."""
     history = _history(graph)
     history.last = form
+    used = history.width(form.kind)
+    if form.kind == "plain":  # another form ran while the width's own was compiled
+        width &= (form.alone, form.past) == (used.rounds > 0, used.past)
     if width and history.solves.get(form.kind):  # the first solve of a kind may include waiting
-        used, seconds = history.width(form.kind), stats["device_seconds"]
-        work = stats["edges_relaxed"] / max(graph.n_edges, 1)
-        latest = _Latest(seconds, stats["splits"], work, stats["block_rounds"])
+        seconds, work = stats["device_seconds"], stats["edges_relaxed"] / max(graph.n_edges, 1)
+        shortcuts = stats.get("shortcuts", False)
+        latest = _Latest(seconds, stats["splits"], work, stats["block_rounds"], shortcuts)
         history.latest[form.kind, used] = latest
         history.widths.setdefault(form.kind, Compared()).add(used, seconds)
     if form.kind not in history.solves and form.kind in _GROWING and stats["delta"]:

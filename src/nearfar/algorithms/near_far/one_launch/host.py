@@ -187,6 +187,7 @@ class Engine:
         }
         if self.heads is not None:
             found["pack_seconds"] = self.heads.seconds
+            found["shortcuts"] = self.heads.depth > 0
         if records is not None:
             found |= _steps(self._solve.records(records, steps))
         return Answer(distance, found, converted=converted)
