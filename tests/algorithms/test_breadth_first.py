@@ -41,6 +41,18 @@ def test_the_last_levels_of_a_road_are_pushed() -> None:
     assert paths.stats["edges_relaxed"] == grid.degrees[paths.reachable].sum()
 
 
+def test_levels_after_a_pull_in_vain_are_pushed() -> None:
+    """On a ring with a few far edges, 13 pulls would read all edges four times."""
+    rng = np.random.default_rng(1)
+    ring, far = np.arange(3000), rng.integers(0, 3000, (2, 60))
+    sources = np.concatenate([ring, ring, ring, far[0]])
+    targets = np.concatenate([(ring + 1) % 3000, (ring + 2) % 3000, (ring + 3) % 3000, far[1]])
+    graph = Graph.from_edges(sources, targets, directed=False)
+    paths = nearfar.sssp(graph, 0, method="breadth_first")
+    np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+    assert graph.n_edges < paths.stats["edges_relaxed"] < 1.8 * graph.n_edges
+
+
 def test_pulls_are_compared_where_they_read_most_edges() -> None:
     below = np.arange(1, 50_000)
     tree = Graph.from_edges((below - 1) // 2, below, directed=False)

@@ -2,10 +2,12 @@
 //
 // Beamer, Asanovic and Patterson 2012, with their two thresholds: pull when the frontier's edges
 // exceed the unexplored ones / kAlpha (and n / kBeta), and push again when the frontier is smaller
-// than n / kBeta. Departure: a pull looks for any predecessor that was visited before this level.
-// It must be in the frontier, since an earlier one would have led here in an earlier level. So one
-// bitmap of visited vertices serves, which fits a near cache, and 64 visited vertices are skipped
-// at a time. The vertices that a level finds enter a second bitmap, and the two change places.
+// than n / kBeta, or if pushing it takes less time than reading what the last pull has read: trees
+// and road networks are read in vain. Departure: a pull looks for any predecessor that was visited
+// before this level. It must be in the frontier, since an earlier one would have led here in an
+// earlier level. So one bitmap of visited vertices serves, which fits a near cache, and 64 visited
+// vertices are skipped at a time. The vertices that a level finds enter a second bitmap, and the
+// two change places.
 //
 // With several workers a large level is divided into pieces of its frontier (pushing) or of the
 // vertices (pulling), which any running worker takes; small levels stay with one. A vertex is
@@ -35,7 +37,8 @@ namespace nearfar::breadth_first {
 
 constexpr uint64_t kAlpha = 14;
 constexpr uint64_t kBeta = 24;
-constexpr uint64_t kSparse = 5;  // mean degree
+constexpr uint64_t kPulledEdges = 6;  // edges that are pulled in the time of a pushed one
+constexpr uint64_t kSparse = 5;       // mean degree
 constexpr std::size_t kRowAhead = 8;
 constexpr std::size_t kTargetAhead = 3;
 constexpr std::size_t kLongRow = 16;
@@ -63,6 +66,7 @@ class Search {
     std::size_t begin = 0, end = 1;  // the frontier is queue_[begin..end)
     uint64_t unexplored = static_cast<uint64_t>(out_.m);
     uint64_t ahead = degree(source);
+    uint64_t read = 0;  // edges of the last level that was pulled; a later one reads no more
     bool pulling = false;
     const bool sparse = static_cast<uint64_t>(out_.m) <= kSparse * n;
     for (int32_t level = 1; begin < end && level <= stop.limit; ++level) {
@@ -71,10 +75,12 @@ class Search {
       // A pull visits all vertices, for which the last levels of a road network are too small.
       const bool dense = ahead > n / kBeta && ahead > unexplored / kAlpha;
       const bool pulled = pulling;
-      pulling = in_ != nullptr && (pulling ? size >= n / kBeta : dense);
+      pulling =
+          in_ != nullptr && (pulling ? size >= n / kBeta : dense) && read <= kPulledEdges * ahead;
       if (pulling && !pulled) mark_visited();
       unexplored -= std::min(unexplored, ahead);
       const bool together = threads_ > 1 && (pulling ? n : ahead) >= kSpreadFrom;
+      const uint64_t before = stats_.edges_relaxed;
       ahead = 0;
       std::size_t fresh = 0;
       if (together) {
@@ -87,6 +93,7 @@ class Search {
         if (in_ != nullptr || threads_ > 1)
           for (std::size_t i = end; i < fresh; ++i) ahead += degree(queue_[i]);
       }
+      if (pulling) read = stats_.edges_relaxed - before;
       begin = end;
       end = fresh;
       ++stats_.iterations;

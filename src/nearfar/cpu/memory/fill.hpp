@@ -14,8 +14,7 @@ inline void fill_numbers(Number* at, std::size_t n, Number number) {
   for (std::size_t i = 0; i < kLanes; ++i) lanes[i] = number;
   Number* const end = at + n;
   for (; n >= kTogether * kLanes; n -= kTogether * kLanes)
-    for (std::size_t i = 0; i < kTogether; ++i, at += kLanes)
-      *reinterpret_cast<Lanes*>(at) = lanes;
+    for (std::size_t i = 0; i < kTogether; ++i, at += kLanes) *reinterpret_cast<Lanes*>(at) = lanes;
   while (at < end) *at++ = number;
 }
 
