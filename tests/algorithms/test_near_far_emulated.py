@@ -430,7 +430,7 @@ def test_delta_grows_as_long_as_ranges_take_no_longer(growth: float | None) -> N
 
 
 def test_later_solves_begin_with_the_growth_of_the_first() -> None:
-    graph = Graph.from_edges([0, 1], [1, 2], [3, 4])
+    graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [3, 4, 9])
     stats = nearfar.sssp(graph, 0, method="near_far@cuda", delta=100).stats
     assert stats["last_delta"] == stats["delta"] == 100
     form = one_launch_forms.Form("plain")
@@ -455,6 +455,19 @@ def test_graphs_of_few_edges_are_solved_in_one_range(monkeypatch: pytest.MonkeyP
         one_launch_forms.learn(few, form, stats, width=True)
         found.append(one_launch_forms.width_of(few, form))
     assert found[-1] == usual
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_forests_are_solved_in_one_range(directed: bool) -> None:
+    below, tree = np.arange(1, 2000), {}
+    above, weights = (below - 1) // 3, np.random.default_rng(2).integers(1, 999, len(below))
+    for ring in ([], [0]):
+        ends = np.r_[above, ring].astype(int), np.r_[below, [1999] * len(ring)].astype(int)
+        graph = Graph.from_edges(*ends, np.r_[weights, ring].astype(np.int32), directed=directed)
+        paths = nearfar.sssp(graph, 0, method="near_far@cuda")
+        np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
+        tree[not ring] = paths.stats["splits"]
+    assert tree[True] == 0 < tree[False]
 
 
 @pytest.mark.parametrize(("degree", "grows"), [(4, False), (1, True)])

@@ -18,13 +18,13 @@ longer on average. While a form is compiled for the first time, solves use the p
 The delta of the plain form grows while the near set is too small to fill the device, and shrinks
 while it is too large (one_launch.cuh): 12-fold at first, and further in a first solve as long as
 that pays. It begins with the greatest growth if the graph has so few edges that a step over all of
-them takes about as long as a barrier. Its first value and the limit of its growth also depend on
-earlier solves: each later solve compares one other width with the fastest so far, until none of its
-neighbours is faster. A narrower first delta is compared if edges are relaxed many times, a wider
-one if they are not, and at last one far from it. Fewer rounds of local steps are compared where
-their barriers would take less time than a solve; with none, rows are found by their offsets. Rows
-that lead past vertices of few edges are compared with rows that do not. The delta of sorted and
-sifted rows is doubled or halved in the same way.
+them takes about as long as a barrier, or fewer edges than vertices. Its first value and the limit
+of its growth also depend on earlier solves: each later solve compares one other width with the
+fastest so far, until none of its neighbours is faster. A narrower first delta is compared if edges
+are relaxed many times, a wider one if they are not, and at last one far from it. Fewer rounds of
+local steps are compared where their barriers would take less time than a solve; with none, rows are
+found by their offsets. Rows that lead past vertices of few edges are compared with rows that do
+not. The delta of sorted and sifted rows is doubled or halved in the same way.
 """
 
 from __future__ import annotations
@@ -205,7 +205,9 @@ def _history(graph: Graph) -> _History:
 
     def make() -> _History:
         few = graph.n_edges <= _FEW_EDGES * device.multiprocessors
-        return _History(_AT_ONCE if few else _USUAL)
+        # A forest has one path to a vertex, so that no order repeats work.
+        forest = graph.n_edges < (1 if graph.directed else 2) * graph.n_vertices
+        return _History(_AT_ONCE if few or forest else _USUAL)
 
     return _HISTORY.of(graph, make, device.ordinal)
 
