@@ -387,6 +387,17 @@ def test_solves_go_on_while_the_next_form_is_compiled(monkeypatch: pytest.Monkey
     assert forms_of(graph, 2) == ["sorted", "sorted"]
 
 
+@pytest.mark.parametrize(("edges", "form"), [(0, "sifted"), (10_000, "plain")])
+def test_skewed_graphs_of_many_edges_are_sifted(
+    edges: int, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mean degree of 12 is too low for graphs that are solved in one range."""
+    monkeypatch.setattr(one_launch_forms, "_FEW_EDGES", edges)
+    graph = undirected(700, 2800, hub=1500)
+    assert 7 < graph.mean_degree < 16
+    assert forms_of(graph, 1) == [form]
+
+
 def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = undirected(100, 2000)
     monkeypatch.setattr(one_launch_forms, "_SKEWED", 1.0)

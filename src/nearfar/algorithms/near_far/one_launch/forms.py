@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _HISTORY: Slot[_History] = Slot("forms tried")
 
 ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # two mean degrees; maximum over mean degree
+_SIFTED = 7.0  # mean degree from which sifting pays in a first solve of a skewed graph
 _SORT_SECONDS = 75e-12  # seconds per edge of 8 bytes; measured 65 to 86 on an H100
 _LONG_DIRECTED = 128.0  # mean degree from which sorted rows pay although no vertex can pull
 _FEW_SPLITS = 8  # splits of a plain solve up to which scanning all vertices at each is cheap
@@ -254,7 +255,8 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
     if options.sort_rows is None:
         if _sorting_pays(graph, history):
             return Form("sorted")
-        skewed = is_skewed(graph) and graph.mean_degree >= _DENSE and not graph.directed
+        least = _DENSE if history.first == _AT_ONCE else _SIFTED
+        skewed = is_skewed(graph) and graph.mean_degree >= least and not graph.directed
         roomy = skewed and runtime.device().shared_per_block >= _SIFT_SHARED
         if roomy and not history.lost("sifted"):
             return Form("sifted")
