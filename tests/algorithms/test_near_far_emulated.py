@@ -31,8 +31,8 @@ pytestmark = pytest.mark.usefixtures("emulated_gpu")
 
 @pytest.fixture(autouse=True)
 def _ranges(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Divide graphs of few edges into ranges, as others are."""
-    monkeypatch.setattr(one_launch_forms, "_FEW_EDGES", 0)
+    """Divide small graphs into ranges, as others are."""
+    monkeypatch.setattr(one_launch_forms, "_AT_ONCE", one_launch_forms._USUAL)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -387,12 +387,13 @@ def test_solves_go_on_while_the_next_form_is_compiled(monkeypatch: pytest.Monkey
     assert forms_of(graph, 2) == ["sorted", "sorted"]
 
 
-@pytest.mark.parametrize(("edges", "form"), [(0, "sifted"), (10_000, "plain")])
-def test_skewed_graphs_of_many_edges_are_sifted(
-    edges: int, form: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("local", "form"), [(0, "sifted"), (1 << 20, "plain")])
+def test_skewed_graphs_are_sifted_unless_they_are_small(
+    local: int, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mean degree of 12 is too low for graphs that are solved in one range."""
-    monkeypatch.setattr(one_launch_forms, "_FEW_EDGES", edges)
+    monkeypatch.setattr(one_launch_forms, "_AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(one_launch_forms, "local_entries", lambda _: local)
     graph = undirected(700, 2800, hub=1500)
     assert 7 < graph.mean_degree < 16
     assert forms_of(graph, 1) == [form]
@@ -451,9 +452,12 @@ def test_later_solves_begin_with_the_growth_of_the_first() -> None:
     assert one_launch_forms.width_of(graph, form) == one_launch_forms.Width(1.0, 96.0)
 
 
-def test_graphs_of_few_edges_are_solved_in_one_range(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_launch_forms, "_FEW_EDGES", 1000)
-    few, many = undirected(150, 600), undirected(150, 1200)  # two multiprocessors
+AT_ONCE = one_launch_forms._AT_ONCE
+
+
+def test_small_graphs_are_solved_in_one_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch_forms, "_AT_ONCE", AT_ONCE)
+    few, many = undirected(150, 600), undirected(300, 1200)  # two multiprocessors
     stats = [nearfar.sssp(graph, 0, method="near_far@cuda").stats for graph in (few, many)]
     assert stats[0]["splits"] == 0 < stats[1]["splits"]
     at_once, usual = one_launch_forms.Width(256, 12), one_launch_forms.Width(1, 12)
@@ -469,7 +473,8 @@ def test_graphs_of_few_edges_are_solved_in_one_range(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_forests_are_solved_in_one_range(directed: bool) -> None:
+def test_forests_are_solved_in_one_range(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_launch_forms, "_AT_ONCE", AT_ONCE)
     below, tree = np.arange(1, 2000), {}
     above, weights = (below - 1) // 3, np.random.default_rng(2).integers(1, 999, len(below))
     for ring in ([], [0]):

@@ -25,8 +25,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _ranges(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Divide graphs of few edges into ranges, as others are."""
-    monkeypatch.setattr(forms, "_FEW_EDGES", 0)
+    """Divide small graphs into ranges, as others are."""
+    monkeypatch.setattr(forms, "_AT_ONCE", forms._USUAL)
 
 
 @pytest.fixture

@@ -37,7 +37,8 @@ namespace nearfar::breadth_first {
 
 constexpr uint64_t kAlpha = 14;
 constexpr uint64_t kBeta = 24;
-constexpr uint64_t kPulledEdges = 6;  // edges that are pulled in the time of a pushed one
+constexpr uint64_t kPulledEdges = 6;  // edges that a pull reads in the time of a pushed one,
+constexpr uint64_t kOpenEdges = 3;    // and in that of finding an unvisited vertex's row
 constexpr uint64_t kSparse = 5;       // mean degree
 constexpr std::size_t kRowAhead = 8;
 constexpr std::size_t kTargetAhead = 3;
@@ -75,8 +76,8 @@ class Search {
       // A pull visits all vertices, for which the last levels of a road network are too small.
       const bool dense = ahead > n / kBeta && ahead > unexplored / kAlpha;
       const bool pulled = pulling;
-      pulling =
-          in_ != nullptr && (pulling ? size >= n / kBeta : dense) && read <= kPulledEdges * ahead;
+      const bool vain = read != 0 && read + kOpenEdges * (n - end) > kPulledEdges * ahead;
+      pulling = in_ != nullptr && (pulling ? size >= n / kBeta : dense) && !vain;
       if (pulling && !pulled) mark_visited();
       unexplored -= std::min(unexplored, ahead);
       const bool together = threads_ > 1 && (pulling ? n : ahead) >= kSpreadFrom;

@@ -17,6 +17,7 @@ from nearfar.algorithms.near_far.one_launch.forms import (
     is_compiling,
     is_skewed,
     learn,
+    local_entries,
     may_grow,
     meanwhile,
     too_narrow,
@@ -58,8 +59,6 @@ _DEPTH = 2  # rounds of removing vertices of few edges
 _FEW_LONG = 0.05  # share of longer rows up to which the width of the others suits a graph
 _DENSE = 16.0  # mean degree
 _HOPS = 8.0  # first delta over the least weight, at least: order among equal weights is no loss
-# Entries and edges per multiprocessor up to which blocks advance on their own.
-_LOCAL_ENTRIES, _LOCAL_EDGES = 256, 1024
 # Multiples of the paper's delta: sorted rows of skewed and of even graphs, and rows read whole.
 _RANGE_SCALE, _EVEN_RANGE_SCALE, _SIFT_SCALE = 0.125, 0.75, 0.0625
 
@@ -213,8 +212,7 @@ def _plain(
     )
     local_limit, local_rounds = options.local_limit, options.local_rounds
     if local_limit is None:
-        each = min(_LOCAL_ENTRIES, int(_LOCAL_EDGES / max(graph.mean_degree, 1.0)))
-        local_limit = each * processors if rounds else 0
+        local_limit = local_entries(graph) if rounds else 0
     if local_rounds is None:
         local_rounds = rounds or ROUNDS[0]
     room = engine.local_room

@@ -17,14 +17,14 @@ longer on average. While a form is compiled for the first time, solves use the p
 
 The delta of the plain form grows while the near set is too small to fill the device, and shrinks
 while it is too large (one_launch.cuh): 12-fold at first, and further in a first solve as long as
-that pays. It begins with the greatest growth if the graph has so few edges that a step over all of
-them takes about as long as a barrier, or fewer edges than vertices. Its first value and the limit
-of its growth also depend on earlier solves: each later solve compares one other width with the
-fastest so far, until none of its neighbours is faster. A narrower first delta is compared if edges
-are relaxed many times, a wider one if they are not, and at last one far from it. Fewer rounds of
-local steps are compared where their barriers would take less time than a solve; with none, rows are
-found by their offsets. Rows that lead past vertices of few edges are compared with rows that do
-not. The delta of sorted and sifted rows is doubled or halved in the same way.
+that pays. It begins with the greatest growth if no near set can be too large for local steps, or if
+the graph has fewer edges than vertices. Its first value and the limit of its growth also depend on
+earlier solves: each later solve compares one other width with the fastest so far, until none of its
+neighbours is faster. A narrower first delta is compared if edges are relaxed many times, a wider
+one if they are not, and at last one far from it. Fewer rounds of local steps are compared where
+their barriers would take less time than a solve; with none, rows are found by their offsets. Rows
+that lead past vertices of few edges are compared with rows that do not. The delta of sorted and
+sifted rows is doubled or halved in the same way.
 """
 
 from __future__ import annotations
@@ -60,9 +60,8 @@ ROUNDS = (1000, 8, 2, 0)
 _STEP_SECONDS = 4e-6  # by which a step of the whole device exceeds a round of one block
 _LITTLE = 0.25  # part of a solve that such steps may take for other rounds to be tried first
 _FAR, _FAR_ROUNDS = 8, 8  # factor between widths far from each other, and rounds of a wide one
-# Edges per multiprocessor that a step relaxes in about the time of a barrier: where a graph has no
-# more, ranges save less time than their steps take.
-_FEW_EDGES = 8192
+# Entries and edges per multiprocessor up to which blocks advance on their own.
+_LOCAL_ENTRIES, _LOCAL_EDGES = 256, 1024
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
 _GROWING = ("plain", "packed")  # kinds whose delta grows while they run
@@ -91,7 +90,7 @@ class Width(NamedTuple):
 
 
 _USUAL = Width(1.0, _GROWTH)  # of the first solve, which may grow further
-_AT_ONCE = Width(GROWTHS, _GROWTH)  # the same of a graph with few edges
+_AT_ONCE = Width(GROWTHS, _GROWTH)  # the same of a small graph
 
 
 @dataclass(slots=True)
@@ -201,11 +200,18 @@ class _History:
         return self.mean(kind) > min(means) * (1.0 if solves >= _TRIALS else _HOPELESS)
 
 
+def local_entries(graph: Graph) -> int:
+    """Return the size of a near set up to which blocks advance on their own."""
+    each = min(_LOCAL_ENTRIES, int(_LOCAL_EDGES / max(graph.mean_degree, 1.0)))
+    return each * runtime.device().multiprocessors
+
+
 def _history(graph: Graph) -> _History:
     device = runtime.device()
 
     def make() -> _History:
-        few = graph.n_edges <= _FEW_EDGES * device.multiprocessors
+        # Blocks advance on their own, however many vertices are near.
+        few = graph.n_vertices <= local_entries(graph)
         # A forest has one path to a vertex, so that no order repeats work.
         forest = graph.n_edges < (1 if graph.directed else 2) * graph.n_vertices
         return _History(_AT_ONCE if few or forest else _USUAL)
