@@ -84,6 +84,20 @@ def test_200_runs_give_the_same_bits(shape: str) -> None:
         assert 1 <= got.stats["workers"] <= threads
 
 
+@pytest.mark.parametrize("threads", [2, 4])
+def test_a_search_ends_soon_after_its_targets(threads: int) -> None:
+    """Entries that are kept to be checked again do not keep it from ending."""
+    grid = nearfar.generate("grid", rows=300, columns=300)
+    whole = nearfar.sssp(grid, 0, method="dijkstra_binary_heap").distances
+    order, beyond = np.argsort(whole, kind="stable"), []
+    for nearer in range(0, 10_000, 100):
+        target = int(order[nearer + 10])
+        some = nearfar.sssp(grid, 0, method=METHOD, threads=threads, targets=[target])
+        assert some.distances[target] == whole[target]
+        beyond.append(some.stats["vertices_processed"] - nearer)
+    assert np.median(beyond) < 9_000  # a worker may lose its core for a while
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("threads", THREADS)
 def test_targets_limits_and_predecessors(shape: str, threads: int) -> None:

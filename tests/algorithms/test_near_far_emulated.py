@@ -484,6 +484,9 @@ def test_forests_are_solved_in_one_range(directed: bool, monkeypatch: pytest.Mon
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
         tree[not ring] = paths.stats["splits"]
     assert tree[True] == 0 < tree[False]
+    for end in ({"targets": [1]}, {"limit": float(paths.distances[1])}):
+        stats = nearfar.sssp(graph, 0, method="near_far@cuda", **end).stats
+        assert stats["edges_relaxed"] < paths.stats["edges_relaxed"]
 
 
 @pytest.mark.parametrize(("degree", "grows"), [(4, False), (1, True)])

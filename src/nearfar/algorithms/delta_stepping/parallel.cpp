@@ -212,7 +212,7 @@ class Team {
   // Called by a worker before it reads a distance.
   void come(One& me) {
     era.come(me.era);
-    me.own->open(me.era);
+    me.own->open(me.era, page_size());
   }
 
   // Called between two parts: processes entries again whose distance another worker overwrote.
@@ -220,27 +220,35 @@ class Team {
     Own<C>& own = *me.own;
     ask |= own.page->entries.size >= own.ask_at;
     if (!era.next(me.era, ask, threads, [&](int i) { return &workers[i].era; })) {
-      if (ask) own.ask_at = own.page->entries.size + kEra / 4;
+      if (ask) own.ask_at = own.page->entries.size + page_size() / 4;
       return;
     }
-    own.open(me.era);
+    own.open(me.era, page_size());
     auto& old = own.pages[(me.era + 1) % Own<C>::kPages];
     for (std::size_t k = 0; k < old.entries.size; ++k) {
       const auto entry = old.entries.data[k];
-      if (SharedUpdate<Weight>::load(distances + entry.vertex) > entry.distance) [[unlikely]]
-        own.now.push(entry);
+      if (SharedUpdate<Weight>::load(distances + entry.vertex) <= entry.distance) [[likely]]
+        continue;
+      own.now.push(entry);
+      own.low = std::min(own.low, entry.distance);
     }
     old.entries.size = 0;
     old.least = unreached<Weight>();
-    if (stop.n_targets != 0) own.page->least = from_ordered_bits<Weight>(me.shelf.level());
+    own.page->least = own.low;
   }
 
-  // With targets, the level is a lower bound of all that the worker holds.
+  // Entries after which a worker asks for the next era: with targets, logged entries keep the
+  // search from ending.
+  std::size_t page_size() const { return stop.n_targets == 0 ? kEra : kEra / 16; }
+
+  // `low`: a lower bound of the entries to be processed next. With targets, the level is one of all
+  // that the worker holds, entries to be checked included.
   void set_level(One& me, Weight low) {
+    Own<C>& own = *me.own;
+    own.low = low;
     if (stop.n_targets == 0) return me.shelf.set_level(low, false);
-    low = std::min(low, me.own->least_to_check());
-    me.own->page->least = std::min(me.own->page->least, low);
-    me.shelf.set_level(low, true);
+    own.page->least = std::min(own.page->least, low);
+    me.shelf.set_level(std::min(low, own.least_to_check()), true);
   }
 
   // Runs the first phase, with all running workers.
@@ -301,7 +309,7 @@ class Team {
         return false;
       }
       if (d < low || !(d < limit)) return false;
-      if (ordered_bits(d) < me.shelf.level()) set_level(me, d);
+      if (d < me.own->low || ordered_bits(d) < me.shelf.level()) set_level(me, d);
       __atomic_fetch_add(&me.taken, 1, __ATOMIC_SEQ_CST);
       me.own->work.ring.go_back(d);
       return true;

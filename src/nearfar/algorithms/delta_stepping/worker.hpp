@@ -210,14 +210,14 @@ struct Own {
   // raise them. Kept until then.
   struct Page {
     typename Work::Bucket entries;
-    Weight least = unreached<Weight>();  // lower bound of its entries; kept only with targets
+    Weight least = unreached<Weight>();  // lower bound of its entries, used only with targets
   };
   static constexpr uint64_t kPages = Era::kOver + 1;
 
-  void open(uint64_t era) {
+  void open(uint64_t era, std::size_t size) {
     page = &pages[era % kPages];
     work.log = &page->entries;
-    ask_at = kEra;
+    ask_at = size;
   }
   bool nothing_to_check() const {
     for (const Page& one : pages)
@@ -233,8 +233,9 @@ struct Own {
 
   typename Work::Bucket now;  // entries of the current bucket
   Page pages[kPages];
-  Page* page = nullptr;    // entries of this era
-  std::size_t ask_at = 0;  // entries in `page`
+  Page* page = nullptr;              // entries of this era
+  Weight low = unreached<Weight>();  // lower bound of those that the worker adds to it
+  std::size_t ask_at = 0;            // entries in `page`
   Work work;
   FullBuckets<C, SharedUpdate<Weight>> full;
   Adapter adapter;

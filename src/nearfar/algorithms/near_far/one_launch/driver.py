@@ -207,9 +207,8 @@ def _plain(
 ) -> Answer:
     engine = _engine(graph, options, form)
     device, processors = engine.device, runtime.device().multiprocessors
-    delta, growth, rounds, _ = _adapted(
-        graph, options, form, first_delta(graph, options, packed=form.bits > 0)
-    )
+    delta = first_delta(graph, options, packed=form.bits > 0)
+    delta, growth, rounds, _ = _adapted(graph, options, form, delta, workspace)
     local_limit, local_rounds = options.local_limit, options.local_rounds
     if local_limit is None:
         local_limit = local_entries(graph) if rounds else 0
@@ -228,11 +227,17 @@ def _plain(
     )
 
 
-def _adapted(graph: Graph, options: OneLaunchOptions, form: Form, delta: float) -> Width:
-    """Return delta, its largest growth and the local rounds that earlier solves suggest."""
+def _adapted(
+    graph: Graph, options: OneLaunchOptions, form: Form, delta: float, workspace: Workspace
+) -> Width:
+    """Return delta, its largest growth and the local rounds that earlier solves suggest.
+
+    A solve with a limit or targets may end where its threshold moves, so it moves as often.
+    """
     width = width_of(graph, form)
     if options.delta is None:
-        delta *= width.first
+        whole = workspace.limit is None and workspace.targets is None
+        delta *= width.first if whole else min(width.first, 1.0)
         delta = max(delta, 1.0) if graph.weight_dtype.kind == "i" else delta
     return Width(delta, options.delta_growth or width.growth, width.rounds)
 
@@ -246,7 +251,7 @@ def _by_ranges(
         source,
         workspace,
         sort=form.kind == "sorted",
-        delta=_adapted(graph, options, form, delta)[0],
+        delta=_adapted(graph, options, form, delta, workspace).first,
         eager_growth=options.eager_growth,
         pull_share=options.pull_share,
         queue_factor=options.queue_factor,
