@@ -228,6 +228,19 @@ std::tuple<Owned<int64_t>, Owned<int64_t>> row_summaries(Rows rows, int threads)
   return {as_numpy(std::move(reached)), as_numpy(std::move(farthest))};
 }
 
+// Marks distances above the bound as unreached, 16 bytes at a time: at -O2 compilers do not.
+template <class W>
+void mask_run(W* at, W* end, W bound) {
+  typedef W Lanes __attribute__((vector_size(16), aligned(alignof(W)), may_alias));
+  constexpr int64_t kLanes = 16 / sizeof(W);
+  const Lanes most = bound - Lanes{}, none = unreached<W>() - Lanes{};
+  for (; end - at >= kLanes; at += kLanes) {
+    auto& some = *reinterpret_cast<Lanes*>(at);
+    some = some > most ? none : some;
+  }
+  for (; at < end; ++at) *at = *at > bound ? unreached<W>() : *at;
+}
+
 // Marks every distance above the bound as unreached.
 void mask_above(Array distances, Limit limit, int threads) {
   with_weight_type(distances.dtype(), [&](auto tag) {
@@ -240,8 +253,7 @@ void mask_above(Array distances, Limit limit, int threads) {
                   [&](const auto& each_block, Interrupt& interrupt) {
                     each_block([&, d, bound](int64_t first, int64_t last) {
                       interrupt.poll(kShare);
-                      for (int64_t v = first; v < last; ++v)
-                        d[v] = d[v] > bound ? unreached<W>() : d[v];
+                      mask_run(d + first, d + last, bound);
                     });
                   });
   });
