@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -30,29 +31,31 @@ class TightEdges {
 
   // The same for distances from the nearest of several sources.
   void predecessors(std::span<const Index> sources, bool any_sign, Index* p) const {
-    if (!any_sign && !nearer(p)) return;
-    if (any_sign) std::fill(p, p + csr_.n, Index{-1});
-    std::vector<Index> level;
-    std::vector<bool> done(static_cast<std::size_t>(csr_.n), false);
-    for (Index v = 0; v < csr_.n; ++v)
-      if (p[v] >= 0) done[v] = true, level.push_back(v);
-    for (const Index source : sources) {
-      if (!done[source]) level.push_back(source);
-      done[source] = true;
+    std::vector<Index> level;  // of breadth-first searches along tight edges without a nearer end
+    if (any_sign) {
+      std::fill(p, p + csr_.n, Index{-1});
+      level.assign(sources.begin(), sources.end());
+    } else {
+      nearer(p, level);
+      if (level.empty()) return;
     }
+    const auto n = static_cast<std::size_t>(csr_.n);
+    std::vector<bool> is_source(n, false), fresh(n, false);
+    for (const Index source : sources) is_source[source] = true;
+    std::erase_if(level, [&](Index u) { return p[u] < 0 && !is_source[u]; });
     for (std::vector<Index> next; !level.empty(); level.swap(next)) {
       next.clear();
       for (const Index u : level) {
         for (int64_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
           const Index v = csr_.indices[e];
-          if (done[v] || d_[v] == unreached<W>()) continue;
+          if (is_source[v] || (p[v] >= 0 && !fresh[v]) || d_[v] == unreached<W>()) continue;
           if (saturating_add(d_[u], csr_.weights[e]) != d_[v]) continue;
           if (!any_sign && d_[u] != d_[v]) continue;
-          if (p[v] < 0) next.push_back(v);
+          if (p[v] < 0) fresh[v] = true, next.push_back(v);
           if (p[v] < 0 || u < p[v]) p[v] = u;
         }
       }
-      for (const Index v : next) done[v] = true;
+      for (const Index v : next) fresh[v] = false;
     }
   }
 
@@ -60,39 +63,42 @@ class TightEdges {
   static constexpr int64_t kShared = 1 << 16;  // edges from which workers share them
   static constexpr int64_t kBlock = 1 << 13;   // edges that a worker looks at at a time
 
-  // Sets p[v] to the smallest nearer vertex with a tight edge to v, or -1. Returns whether a tight
-  // edge joins two vertices at the same distance.
-  bool nearer(Index* p) const {
+  // Sets p[v] to the smallest nearer vertex with a tight edge to v, or -1. Adds to `level` the
+  // vertices with a tight edge to another at the same distance, some more than once.
+  void nearer(Index* p, std::vector<Index>& level) const {
     const int64_t m = csr_.indptr[csr_.n];
     if constexpr (std::is_same_v<decltype(C::indptr), RowStarts>) {
       if (threads_ > 1 && m >= kShared) {
-        std::atomic<bool> plateau{false};
+        std::mutex adding;
         spread_blocks(csr_.n, kBlock, threads_, [&](const auto& each_block, Interrupt&) {
           each_block(
               [&](int64_t first, int64_t last) { std::fill(p + first, p + last, Index{-1}); });
         });
         spread_blocks(m, kBlock, threads_, [&](const auto& each_block, Interrupt& interrupt) {
+          std::vector<Index> found;
           each_block([&](int64_t first, int64_t last) {
             const Index row = csr_.indptr.first_above(csr_.n, first) - 1;
-            if (nearer<true>(row, first, last, p)) plateau.store(true, std::memory_order_relaxed);
+            nearer<true>(row, first, last, p, found);
             interrupt.poll(kBlock);
           });
+          const std::scoped_lock lock(adding);
+          level.insert(level.end(), found.begin(), found.end());
         });
-        return plateau;
+        return;
       }
     }
     std::fill(p, p + csr_.n, Index{-1});
-    return nearer<false>(0, 0, m, p);
+    nearer<false>(0, 0, m, p, level);
   }
 
   // The same for edges first to last - 1, of which the first is in row u.
   template <bool kAtomic>
-  bool nearer(Index u, int64_t first, int64_t last, Index* p) const {
-    bool plateau = false;
+  void nearer(Index u, int64_t first, int64_t last, Index* p, std::vector<Index>& level) const {
     for (; first < last; ++u) {
       const int64_t end = std::min<int64_t>(csr_.indptr[u + 1], last), begin = first;
       first = end;
       if (d_[u] == unreached<W>()) continue;
+      bool same = false;
       for (int64_t e = begin; e < end; ++e) {
         const Index v = csr_.indices[e];
         // A saturated sum looks like the distance of an unreached vertex.
@@ -100,10 +106,10 @@ class TightEdges {
         if (d_[u] < d_[v])
           lower<kAtomic>(p[v], u);
         else
-          plateau |= u != v;
+          same |= u != v;
       }
+      if (same) level.push_back(u);
     }
-    return plateau;
   }
 
   // Lowers a predecessor, of which -1 is the greatest.
