@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 import nearfar
 from nearfar import Graph, NegativeWeightError, OptionError, VertexError
 from nearfar.cli.main import main
+from nearfar.measures import catchment as catchments
 
 
 def drawn(seed: int, dtype: str = "float64") -> Graph:
@@ -34,6 +37,40 @@ FACTORS = {
         d, [2, 4, 6], [1, 0.5, 0]
     ),
 }
+
+
+@pytest.mark.parametrize("decay", FACTORS, ids=str)
+@pytest.mark.parametrize("dtype", WEIGHTS)
+def test_whole_rows_give_the_same_bits(
+    decay: object, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of many sources the first are searched both ways, and the faster one is kept."""
+    rng = np.random.default_rng(9)
+    ends = rng.integers(0, 150, (2, 900))
+    g = Graph.from_edges(*ends, rng.integers(0, 9, 900).astype(dtype), n_vertices=150)
+    values = np.where(rng.random((150, 2)) < 0.2, np.nan, rng.random((150, 2)))
+    given: dict[str, Any] = {"limit": 7, "aggregate": ["sum", "mean", "min"], "decay": decay}
+    with monkeypatch.context() as few:
+        few.setattr(catchments, "_MANY", 1000)
+        want = nearfar.catchment(g, values, **given, threads=1)
+    made, distances = [], catchments.distances
+
+    def noted(graph: Graph, sources: Any, **how: Any) -> Any:
+        made.append(len(sources))
+        return distances(graph, sources, **how)
+
+    monkeypatch.setattr(catchments, "_ROWS", 8 * 150 * 20)  # twenty rows at a time
+    monkeypatch.setattr(catchments, "distances", noted)
+    for within, whole in ((10, 1), (1, 10)):
+        ticks = iter([0, 0, within, 0, whole])  # of the call, and of the two
+        clock = SimpleNamespace(perf_counter=functools.partial(next, ticks, 99))
+        monkeypatch.setattr(catchments, "time", clock)
+        found = nearfar.catchment(g, values, **given, threads=2)
+        np.testing.assert_array_equal(found, want)
+    assert sum(made) == 142 + 8  # all but eight sources, and eight
+    monkeypatch.setattr(catchments, "_FEW", 0)  # hardly any edge is read
+    monkeypatch.setattr(catchments, "distances", None)
+    np.testing.assert_array_equal(nearfar.catchment(g, values, **given), want)
 
 
 @pytest.mark.parametrize("decay", FACTORS, ids=str)

@@ -21,6 +21,7 @@ from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device, canonical_device, check_limit
 from nearfar.solve.arrays import distinct_sources
+from nearfar.solve.many import distances
 from nearfar.solve.rows.files import FileSink
 from nearfar.solve.steps.request import as_graph, check_stats, vertex_indices
 from nearfar.system.devices import runtime
@@ -28,6 +29,9 @@ from nearfar.system.threads import check_threads
 
 _KINDS = ("sum", "mean", "count", "min", "max")
 _AT_ONCE = 1 << 16  # sources between two calls of progress
+# Of many sources the times of the first are compared, if these read more than one edge in so many.
+_MANY, _FIRST, _FEW = 64, 8, 4
+_ROWS = 1 << 26  # bytes of rows at a time
 
 
 def catchment(
@@ -101,8 +105,8 @@ def catchment(
 
     Notes
     -----
-    O(r log r) per source for r vertices within the limit and their edges. Values are added in order
-    of vertex, so the result does not depend on the number of threads. A GPU adds in the same order;
+    O(r log r) per source for r vertices within the limit and their edges, or a whole row. Values
+    are added in order of vertex, whatever the number of threads. A GPU adds in the same order;
     its exponential function and its interpolation may differ in the last place.
 
     Examples
@@ -175,6 +179,7 @@ class _Job:
     block: int = _AT_ONCE
     on_device: bool = False
     edges: int = 0
+    whole: bool | None = None  # whether whole rows take less time than searches within the limit
     columns: None = None  # required by nearfar.solve.rows.files
     engine: str = "catchment"
 
@@ -195,16 +200,49 @@ class _Job:
                 self.place, self.table, self.decays, found,
             )  # fmt: skip
         else:
-            self.edges += _cpu.bounded_aggregate(
-                self.graph.view, rows, self.limit, self.workers,
-                self.place, self.table, self.kinds == ["sum"], *self.decays, *found,
-            )  # fmt: skip
+            self._on_cores(rows, found)
         sums, shares, least, greatest = found
         if self.kinds == ["sum"]:
             return sums[..., None]
         known = {"sum": sums, "count": shares, "min": least, "max": greatest}
         known["mean"] = np.where(shares > 0, sums / np.where(shares > 0, shares, 1), np.nan)
         return np.stack([known[kind] for kind in self.kinds], axis=-1)
+
+    def _on_cores(self, rows: NDArray[np.int64], found: NDArray[np.float64]) -> None:
+        """Search within the limit, or make whole rows if the first of them took less time."""
+        at, seconds = 0, dict[bool, float]()
+        for whole in (False, True):
+            if self.whole is not None or len(rows) < _MANY:
+                break
+            edges, began, part = self.edges, time.perf_counter(), slice(at, at + _FIRST)
+            self._aggregate(rows[part], found[:, part], 1, whole=whole)
+            seconds[whole] = time.perf_counter() - began
+            at += _FIRST
+            if whole:
+                self.whole = seconds[True] < seconds[False]
+            elif (self.edges - edges) * _FEW < _FIRST * self.graph.n_edges:
+                self.whole = False
+        self._aggregate(rows[at:], found[:, at:], self.workers, whole=bool(self.whole))
+
+    def _aggregate(
+        self, rows: NDArray[np.int64], found: NDArray[np.float64], workers: int, *, whole: bool
+    ) -> None:
+        graph = self.graph
+        if not whole:
+            self.edges += _cpu.bounded_aggregate(
+                graph.view, rows, self.limit, workers,
+                self.place, self.table, self.kinds == ["sum"], *self.decays, *found,
+            )  # fmt: skip
+            return
+        how: dict[str, Any] = {"limit": self.limit, "threads": workers, "device": "cpu"}
+        step, stats = max(1, _ROWS // (8 * max(graph.n_vertices, 1))), dict[str, Any]()
+        for first in range(0, len(rows), step):
+            part = slice(first, first + step)
+            made = distances(graph, graph.name_of(rows[part]), stats=stats, **how)
+            _cpu.rows_aggregate(
+                made, workers, self.place, self.table, *self.decays, *found[:, part]
+            )
+            self.edges += int(stats.get("edges_relaxed", 0))
 
 
 def _in_file(

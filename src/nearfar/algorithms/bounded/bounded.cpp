@@ -18,6 +18,7 @@
 #include "algorithms/bounded/neighbours.hpp"
 #include "algorithms/bounded/search.hpp"
 #include "cpu/bindings/bindings.hpp"
+#include "cpu/bindings/dtypes.hpp"
 #include "cpu/memory/huge_pages.hpp"
 #include "cpu/threads/spread.hpp"
 
@@ -437,40 +438,69 @@ struct Found {
   double *sums, *shares, *least, *greatest;
 };
 
-// Aggregates the values at the vertices that a source reaches, itself included, in order of vertex,
-// then row. One per worker, for single sources and groups.
+// The aggregates of one source at a time, which a worker stores at the end: others write to the
+// same cache line. Values are added in order of vertex, then row.
+class Sums {
+ public:
+  Sums(const OnVertices& on, const Decay& decay) : on_(on), decay_(decay), all_(on.width) {}
+
+  void begin() { std::fill(all_.begin(), all_.end(), One{}); }
+
+  void add(std::size_t v, double distance) {
+    const double factor = decay_(distance);
+    for (int64_t i = on_.place[v]; i < on_.place[v + 1]; ++i) {
+      const double* value = on_.values + at(i) * on_.width;
+      for (std::size_t c = 0; c < on_.width; ++c) {
+        if (std::isnan(value[c])) continue;
+        One& one = all_[c];
+        one.sum += factor * value[c];
+        one.share += factor;
+        if (!(one.low <= value[c])) one.low = value[c];
+        if (!(one.high >= value[c])) one.high = value[c];
+      }
+    }
+  }
+
+  void store(const Found& found, std::size_t row) const {
+    for (std::size_t c = 0; c < on_.width; ++c) {
+      const std::size_t to = row * on_.width + c;
+      found.sums[to] = all_[c].sum, found.shares[to] = all_[c].share;
+      found.least[to] = all_[c].low, found.greatest[to] = all_[c].high;
+    }
+  }
+
+ private:
+  struct One {
+    double sum = 0, share = 0;
+    double low = std::numeric_limits<double>::quiet_NaN(), high = low;
+  };
+  const OnVertices& on_;
+  const Decay& decay_;
+  std::vector<One> all_;
+};
+
+// Aggregates the values at the vertices that a source reaches, itself included. One per worker, for
+// single sources and groups.
 template <class C>
 class Adder final : public Visitor<C> {
  public:
   using Weight = typename C::Weight;
   Adder(const OnVertices& on, const Decay& decay, const Found& found, Weight limit, bool only_sums)
-      : on_(on), decay_(decay), found_(found), limit_(limit), only_sums_(only_sums) {}
+      : on_(on),
+        decay_(decay),
+        found_(found),
+        limit_(limit),
+        only_sums_(only_sums),
+        sums_(on, decay) {}
 
   void alone(uint32_t row, const Search<C>& search) override {
     list(search.begin(), search.size());
-    double* sum = found_.sums + row * on_.width;
-    double* share = found_.shares + row * on_.width;
-    double* low = found_.least + row * on_.width;
-    double* high = found_.greatest + row * on_.width;
-    std::fill_n(sum, on_.width, 0.0);
-    std::fill_n(share, on_.width, 0.0);
-    std::fill_n(low, on_.width, std::numeric_limits<double>::quiet_NaN());
-    std::fill_n(high, on_.width, std::numeric_limits<double>::quiet_NaN());
+    sums_.begin();
     for (const Held held : held_) {
-      const auto v = static_cast<std::size_t>(held >> 32);
       const auto& one = search.begin()[static_cast<uint32_t>(held)];
-      const double factor = decay_(static_cast<double>(one.distance));
-      for (int64_t i = on_.place[v]; i < on_.place[v + 1]; ++i) {
-        const double* value = on_.values + at(i) * on_.width;
-        for (std::size_t c = 0; c < on_.width; ++c) {
-          if (std::isnan(value[c])) continue;
-          sum[c] += factor * value[c];
-          share[c] += factor;
-          if (!(low[c] <= value[c])) low[c] = value[c];
-          if (!(high[c] >= value[c])) high[c] = value[c];
-        }
-      }
+      sums_.add(static_cast<std::size_t>(held >> 32), static_cast<double>(one.distance));
     }
+    sums_.store(found_, row);
   }
 
   void together(const uint32_t* rows, const typename Neighbours<C>::Group& group) override {
@@ -547,6 +577,7 @@ class Adder final : public Visitor<C> {
   const Found& found_;
   const Weight limit_;
   const bool only_sums_;
+  Sums sums_;
   std::vector<Held> held_;
   std::vector<int64_t> vertices_;
   std::vector<uint32_t> places_;
@@ -578,6 +609,39 @@ uint64_t aggregate(GraphView& view, const Ids& sources, double limit, int thread
   return visit_rows(view, sources.size(), threads, run);
 }
 
+using Rows = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Aggregates values over rows of distances, those beyond the limit unreached: the same bits.
+void aggregate_rows(const Rows& rows, int threads, const Ids& place, const Values& values,
+                    const Decay& decay, const Table& sums, const Table& shares, const Table& least,
+                    const Table& greatest) {
+  const std::size_t count = rows.shape(0), n = rows.shape(1), width = values.shape(1);
+  for (const Table* table : {&sums, &shares, &least, &greatest})
+    if (table->shape(0) != count || table->shape(1) != width)
+      throw nb::type_error("one row per source and one column per column of values");
+  if (place.size() != n + 1 || place.data()[n] != static_cast<int64_t>(values.shape(0)))
+    throw nb::type_error("place has one entry per vertex and one more");
+  const OnVertices on{place.data(), values.data(), width};
+  const Found found{sums.data(), shares.data(), least.data(), greatest.data()};
+  with_weight_type(rows.dtype(), [&](auto tag) {
+    using W = decltype(tag);
+    const W* const distances = static_cast<const W*>(rows.data());
+    nb::gil_scoped_release release;
+    spread(static_cast<int64_t>(count), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
+      Sums all(on, decay);
+      for (int64_t row; (row = counter.take()) >= 0;) {
+        interrupt.poll(n);
+        const W* const d = distances + at(row) * n;
+        all.begin();
+        for (std::size_t v = 0; v < n; ++v)
+          if (d[v] != unreached<W>() && on.place[v] != on.place[v + 1])
+            all.add(v, static_cast<double>(d[v]));
+        all.store(found, at(row));
+      }
+    });
+  });
+}
+
 }  // namespace
 }  // namespace nearfar::bounded
 
@@ -606,5 +670,19 @@ NEARFAR_BIND(m) {
       arg("view"), arg("sources"), arg("limit"), arg("threads"), arg("place"), arg("values"),
       arg("only_sums"), arg("decay"), arg("scale"), arg("at").none(), arg("factors").none(),
       arg("sums"), arg("shares"), arg("least"), arg("greatest"));
+  m.def(
+      "rows_aggregate",
+      [](const bounded::Rows& rows, int threads, const Ids& place, const bounded::Values& values,
+         const std::string& decay, double scale, std::optional<std::vector<double>> at,
+         std::optional<std::vector<double>> factors, const bounded::Table& sums,
+         const bounded::Table& shares, const bounded::Table& least,
+         const bounded::Table& greatest) {
+        bounded::aggregate_rows(rows, threads, place, values,
+                                bounded::Decay(decay, scale, at, factors), sums, shares, least,
+                                greatest);
+      },
+      arg("rows"), arg("threads"), arg("place"), arg("values"), arg("decay"), arg("scale"),
+      arg("at").none(), arg("factors").none(), arg("sums"), arg("shares"), arg("least"),
+      arg("greatest"));
 }
 }  // namespace nearfar
