@@ -15,6 +15,7 @@ import pytest
 import nearfar
 from nearfar.errors import GraphError, OptionError, VertexError
 from nearfar.graph.snapping.snap import Snapped
+from nearfar.solve.places import table as table_module
 from tests.graph.test_snapping import streets
 
 
@@ -74,6 +75,28 @@ def test_places_count_as_vertices_in_the_middle_of_edges(n: int, dtype: str) -> 
         near = np.where(want <= 60, want, np.nan)
         sure = abs(want - 60) > 1e-6
         assert np.allclose(some[sure], near[sure], rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_searches_end_at_the_limit(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path between places is no shorter than its part between vertices."""
+    g = streets(400, seed=3).astype(np.int64).astype(dtype)
+    places = np.random.default_rng(3).uniform(0, 1000, (40, 2))
+    whole = nearfar.table(g, places, places)
+    given, distances = [], table_module.distances
+
+    def noted(graph: Any, sources: Any, **how: Any) -> Any:
+        given.append(how.get("limit"))
+        return distances(graph, sources, **how)
+
+    monkeypatch.setattr(table_module, "distances", noted)
+    for limit in (0.0, float(np.nanquantile(whole, 0.1)), float(whole[3, 5]), np.inf):
+        some = nearfar.table(g, places, places, limit=limit)
+        np.testing.assert_array_equal(some, np.where(whole <= limit, whole, np.nan))
+        assert given.pop() == (limit if limit < np.inf else None)
+    prepared = nearfar.prepare(g, force=True)
+    nearfar.table(prepared, places, places, limit=60)
+    assert given == [None]
 
 
 def test_two_places_on_one_edge() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from nearfar.graph.like import GraphLike
 from nearfar.graph.snapping.snap import Snapped
 from nearfar.graph.turns import TurnGraph, named_graph, searched_graph
 from nearfar.options import check_limit
+from nearfar.prepared.prepared import Prepared
 from nearfar.prepared.scenario import Scenario
 from nearfar.solve.many import distances
 from nearfar.solve.places.entries import along_edge, check_weights, entries
@@ -91,7 +93,11 @@ class TableBlocks:
         check_weights(self.named)
         self.origins, self.destinations = origins, destinations
         self.limit = check_limit(limit, np.dtype(np.float64))
-        self.solver = solver
+        # Costs along edges only add to the distances between vertices. A prepared graph is left to
+        # its lists: a search within a limit may round sums of floats otherwise.
+        within = self.limit is not None and math.isfinite(self.limit)
+        within = within and not isinstance(self.graph, Prepared)
+        self.solver = {**solver, "limit": self.limit} if within else solver
         self.threads = check_threads(solver.get("threads"))
         check_block("table", block)
         self.leaving = entries(graph, origins, True)
