@@ -227,6 +227,7 @@ class _Job:
     def _aggregate(
         self, rows: NDArray[np.int64], found: NDArray[np.float64], workers: int, *, whole: bool
     ) -> None:
+        """Write the aggregates of some sources, by searches within the limit or whole rows."""
         graph = self.graph
         if not whole:
             self.edges += _cpu.bounded_aggregate(
