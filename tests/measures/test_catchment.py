@@ -68,6 +68,10 @@ def test_whole_rows_give_the_same_bits(
         found = nearfar.catchment(g, values, **given, threads=2)
         np.testing.assert_array_equal(found, want)
     assert sum(made) == 142 + 8  # all but eight sources, and eight
+    made.clear()
+    prepared = nearfar.prepare(g, force=True)
+    np.testing.assert_array_equal(nearfar.catchment(prepared, values, **given), want)
+    assert not made  # its rows may have other bits
     monkeypatch.setattr(catchments, "_FEW", 0)  # hardly any edge is read
     monkeypatch.setattr(catchments, "distances", None)
     np.testing.assert_array_equal(nearfar.catchment(g, values, **given), want)

@@ -20,6 +20,7 @@ from nearfar.graph.graph import Graph, negative_weight
 from nearfar.graph.like import GraphLike
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device, canonical_device, check_limit
+from nearfar.prepared.prepared import Prepared
 from nearfar.solve.arrays import distinct_sources
 from nearfar.solve.many import distances
 from nearfar.solve.rows.files import FileSink
@@ -140,6 +141,8 @@ def catchment(
         raise OptionError(f"block is {block}: give at least 1 source")
     job = _Job(solved, rows, float(checked), workers, place, table, kinds, decays)
     job.block, job.on_device = block or _AT_ONCE, on_device
+    if isinstance(solved, Prepared):  # whose rows may round sums of floats otherwise
+        job.whole = False
     began = time.perf_counter()
     if out is not None:
         result = _in_file(job, out, progress)
