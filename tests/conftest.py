@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.durations import Durations
-from tests.emulator import checked_loads, emulated_gpu
+from tests.emulator import checked_loads, emulated_gpu, several_ranges
 from tests.program import cycle_file, graph_file, named_file
 from tests.small_blocks import small_blocks
 
@@ -19,6 +19,7 @@ __all__ = [
     "emulated_gpu",
     "graph_file",
     "named_file",
+    "several_ranges",
     "small_blocks",
 ]
 

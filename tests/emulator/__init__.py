@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from nearfar.algorithms.near_far.one_launch import forms
 from nearfar.errors import MissingDependencyError
 from nearfar.system import cache
 from nearfar.system.devices import compiler, cupy_module, nvrtc, runtime
@@ -158,3 +159,9 @@ def checked_loads(emulated_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     As initcheck of compute-sanitizer. Kernels are compiled anew for it, and are slow.
     """
     monkeypatch.setattr(sys.modules[__name__], "_checks", CHECKED)
+
+
+@pytest.fixture
+def several_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small graphs be divided into ranges on a GPU, as others are."""
+    monkeypatch.setattr(forms, "_AT_ONCE", forms._USUAL)

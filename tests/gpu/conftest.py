@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from nearfar.algorithms.near_far.one_launch import forms
 from nearfar.system.devices import runtime
 
 HERE = Path(__file__).resolve().parent
@@ -19,14 +18,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE not in item.path.parents:
             continue
         item.add_marker(pytest.mark.gpu)
+        item.add_marker(pytest.mark.usefixtures("several_ranges"))
         if here is not True:
             item.add_marker(pytest.mark.skip(reason=here))
-
-
-@pytest.fixture(autouse=True)
-def _ranges(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Divide small graphs into ranges, as others are."""
-    monkeypatch.setattr(forms, "_AT_ONCE", forms._USUAL)
 
 
 @pytest.fixture

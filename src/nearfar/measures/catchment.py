@@ -30,7 +30,8 @@ from nearfar.system.threads import check_threads
 
 _KINDS = ("sum", "mean", "count", "min", "max")
 _AT_ONCE = 1 << 16  # sources between two calls of progress
-# Of many sources the times of the first are compared, if these read more than one edge in so many.
+# Number of sources from which those searched first decide; their number; edges of the graph over
+# those that they read, up to which whole rows are tried.
 _MANY, _FIRST, _FEW = 64, 8, 4
 _ROWS = 1 << 26  # bytes of rows at a time
 

@@ -584,22 +584,27 @@ class Adder final : public Visitor<C> {
   std::vector<double> distances_, factors_;
 };
 
+// Throws unless the tables have a row per source, and `place` belongs to the values of n vertices.
+void check_shapes(std::size_t sources, std::size_t n, const Ids& place, const Values& values,
+                  std::initializer_list<const Table*> tables) {
+  for (const Table* table : tables)
+    if (table->shape(0) != sources || table->shape(1) != values.shape(1))
+      throw nb::type_error("one row per source and one column per column of values");
+  if (place.size() != n + 1 || place.data()[n] != static_cast<int64_t>(values.shape(0)))
+    throw nb::type_error("place has one entry per vertex and one more");
+}
+
 // Aggregates values per source; with only_sums, only the sums must be correct.
 uint64_t aggregate(GraphView& view, const Ids& sources, double limit, int threads, const Ids& place,
                    const Values& values, const Decay& decay, bool only_sums, const Table& sums,
                    const Table& shares, const Table& least, const Table& greatest) {
-  const std::size_t width = values.shape(1);
-  for (const Table* table : {&sums, &shares, &least, &greatest})
-    if (table->shape(0) != sources.size() || table->shape(1) != width)
-      throw nb::type_error("one row per source and one column per column of values");
-  const OnVertices on{place.data(), values.data(), width};
+  const OnVertices on{place.data(), values.data(), values.shape(1)};
   const Found found{sums.data(), shares.data(), least.data(), greatest.data()};
   const auto run = [&](const auto& csr) -> uint64_t {
     using C = std::decay_t<decltype(csr)>;
     check_vertices(sources, at(csr.n), "source is not a vertex");
-    if (place.size() != static_cast<std::size_t>(csr.n) + 1 ||
-        place.data()[csr.n] != static_cast<int64_t>(values.shape(0)))
-      throw nb::type_error("place has one entry per vertex and one more");
+    check_shapes(sources.size(), static_cast<std::size_t>(csr.n), place, values,
+                 {&sums, &shares, &least, &greatest});
     nb::gil_scoped_release release;
     return each_neighbour<C>(csr, sources, limit, threads, [&] {
       return std::make_unique<Adder<C>>(on, decay, found, farthest<typename C::Weight>(limit),
@@ -615,13 +620,9 @@ using Rows = nb::ndarray<nb::ro, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 void aggregate_rows(const Rows& rows, int threads, const Ids& place, const Values& values,
                     const Decay& decay, const Table& sums, const Table& shares, const Table& least,
                     const Table& greatest) {
-  const std::size_t count = rows.shape(0), n = rows.shape(1), width = values.shape(1);
-  for (const Table* table : {&sums, &shares, &least, &greatest})
-    if (table->shape(0) != count || table->shape(1) != width)
-      throw nb::type_error("one row per source and one column per column of values");
-  if (place.size() != n + 1 || place.data()[n] != static_cast<int64_t>(values.shape(0)))
-    throw nb::type_error("place has one entry per vertex and one more");
-  const OnVertices on{place.data(), values.data(), width};
+  const std::size_t count = rows.shape(0), n = rows.shape(1);
+  check_shapes(count, n, place, values, {&sums, &shares, &least, &greatest});
+  const OnVertices on{place.data(), values.data(), values.shape(1)};
   const Found found{sums.data(), shares.data(), least.data(), greatest.data()};
   with_weight_type(rows.dtype(), [&](auto tag) {
     using W = decltype(tag);

@@ -30,7 +30,7 @@ struct List {
   int64_t* places;
   std::size_t size, settled;
 
-  // Inserts a label unless the place, or `size` other labels, are there with less.
+  // Inserts a label unless the list has a lesser one of the place, or `size` lesser ones.
   bool insert(Sum distance, int64_t place) {
     const auto before = [&](std::size_t i) {
       return distances[i] < distance || (distances[i] == distance && places[i] <= place);
