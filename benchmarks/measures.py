@@ -1,6 +1,6 @@
-"""Compare betweenness, edge loads and traffic assignment with other packages.
+"""Compare betweenness, closeness, extents, edge loads and assignment with other packages.
 
-    python benchmarks/measures.py -o FILE [--only betweenness networkx loads traffic]
+    python benchmarks/measures.py -o FILE [--only betweenness extents networkx loads traffic]
                                   [--graphs NAME ...] [--threads N ...]
 
 The packages are igraph, NetworKit, NetworkX and AequilibraE. Contenders alternate in one process,
@@ -26,7 +26,7 @@ import numpy as np
 import nearfar
 from nearfar import Graph
 from nearfar.lab.bench.suite import data_file
-from nearfar.measures import betweenness, edge_loads
+from nearfar.measures import betweenness, closeness, diameter, edge_loads
 from nearfar.system.threads import default_threads
 from result_file import Rows, add_output
 from turns import line, take_turns
@@ -46,6 +46,18 @@ GRAPHS: tuple[tuple[str, Callable[[], Graph], int], ...] = (
         256,
     ),
     ("New York roads", lambda: nearfar.read(data_file(ROADS)), 256),
+    ("Delaunay 20,000", lambda: nearfar.generate("delaunay", vertices=20_000), 512),
+)
+
+#: The same, undirected, and the number of vertices of which closeness is computed (0 for all).
+EXTENTS: tuple[tuple[str, Callable[[], Graph], int], ...] = (
+    ("p2p-Gnutella08", lambda: nearfar.read(data_file(SMALL), directed=False), 0),
+    (
+        "loc-brightkite",
+        lambda: nearfar.read(data_file("snap-johnson/loc-brightkite.txt.xz"), directed=False),
+        1024,
+    ),
+    ("small world 10,000", lambda: nearfar.generate("small_world", vertices=10_000), 0),
     ("Delaunay 20,000", lambda: nearfar.generate("delaunay", vertices=20_000), 512),
 )
 
@@ -166,6 +178,79 @@ def betweenness_part(rounds: int, options: argparse.Namespace) -> list[dict[str,
                 )
             )
     return rows
+
+
+def extents_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Measure closeness and diameter of connected graphs without weights."""
+    rows = []
+    for name, make, most in EXTENTS:
+        if not any(wanted.lower() in name.lower() for wanted in options.graphs):
+            continue
+        graph = make().without_weights().largest_component()
+        n = graph.n_vertices
+        some = np.sort(np.random.default_rng(1).permutation(n)[: most or n])
+        for measure, contenders in extents(graph, some, {1, *options.threads} & {1, 2}).items():
+            of = len(some) if measure == "closeness" else n
+            rows.append(
+                line(
+                    f"{name}, {measure} of {of:,} vertices",
+                    "nearfar, threads: 1",
+                    take_turns(contenders, rounds, near, PATIENCE),
+                    part="extents",
+                    vertices=n,
+                    edges=graph.n_edges,
+                )
+            )
+    return rows
+
+
+def extents(graph: Graph, some: Any, counts: set[int]) -> dict[str, dict[str, Callable[[], Any]]]:
+    """Return contenders by measure; those without a choice of vertices only for all of them."""
+    every = len(some) == graph.n_vertices
+    found: dict[str, dict[str, Callable[[], Any]]] = {"closeness": {}, "diameter": {}}
+    for threads in sorted(counts):
+        key, call = f"nearfar, threads: {threads}", {"threads": threads, "device": "cpu"}
+        found["closeness"][key] = lambda call=call: closeness(graph, some, **call)
+        found["diameter"][key] = lambda call=call: diameter(graph, **call)
+    theirs = others(graph)
+    if "igraph" in theirs:
+        vertices = some.tolist()
+        found["closeness"]["igraph"] = lambda: np.array(theirs["igraph"].closeness(vertices))
+        if every:
+            found["diameter"]["igraph"] = theirs["igraph"].diameter
+    if "networkit" in theirs:
+        import networkit
+
+        networkit.setNumberOfThreads(1)
+        made, kind = theirs["networkit"], networkit.centrality.ClosenessVariant.STANDARD
+        exact = networkit.distance.DiameterAlgo.EXACT
+        if every:
+            found["closeness"]["networkit"] = lambda: np.array(
+                networkit.centrality.Closeness(made, True, kind).run().scores()
+            )
+        found["diameter"]["networkit"] = lambda: (
+            networkit.distance.Diameter(made, algo=exact).run().getDiameter()[0]
+        )
+    return found
+
+
+def others(graph: Graph) -> dict[str, Any]:
+    """Return an undirected graph without weights in the packages that are installed."""
+    tails, heads = graph.tails(np.int64), graph.indices.astype(np.int64)
+    pairs = np.stack([tails, heads], axis=1)[tails < heads]
+    found: dict[str, Any] = {}
+    if installed("igraph"):
+        import igraph
+
+        found["igraph"] = igraph.Graph(n=graph.n_vertices, edges=pairs)
+    if installed("networkit"):
+        import networkit
+
+        made = networkit.Graph(graph.n_vertices)
+        for u, v in pairs.tolist():
+            made.addEdge(u, v)
+        found["networkit"] = made
+    return found
 
 
 def networkx_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -308,6 +393,7 @@ def aequilibrae(town: Any, time_now: Any, threads: int) -> Callable[[], Any]:
 
 PARTS: dict[str, Callable[[int, argparse.Namespace], list[dict[str, Any]]]] = {
     "betweenness": betweenness_part,
+    "extents": extents_part,
     "networkx": networkx_part,
     "loads": loads_part,
     "traffic": traffic_part,

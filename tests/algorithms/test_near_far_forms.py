@@ -75,6 +75,17 @@ def test_skewed_graphs_are_sifted_unless_they_are_small(
     assert forms_of(graph, 1) == [form]
 
 
+def test_blocks_advance_on_their_own_unless_rows_are_long() -> None:
+    """They leave rows of more than 64 edges to the whole device, which costs two steps for one."""
+    steps = {}
+    for degree in (40, 90):
+        graph = nearfar.generate("uniform_random", vertices=600, degree=degree)
+        options = {"sort_rows": False, "shortcuts": False}
+        steps[degree] = nearfar.sssp(graph, 0, method="near_far@cuda", **options).stats
+    assert steps[40]["local_steps"] > 0
+    assert steps[90]["local_steps"] == 0
+
+
 def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = undirected(100, 2000)
     monkeypatch.setattr(forms, "_SKEWED", 1.0)

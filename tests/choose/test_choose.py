@@ -115,8 +115,11 @@ def test_one_search_of_a_dense_matrix_reads_it_in_place() -> None:
 
 def test_large_batches_may_run_source_by_source() -> None:
     hubs = generate("kronecker", scale=16).without_weights()
-    many = {"problem": "batch", "n_sources": 64, "device": "cpu", "threads": 2}
+    many = {"problem": "batch", "n_sources": 4, "device": "cpu", "threads": 2}
     assert first(hubs, **many) == "breadth_first@cpu"
+    assert first(hubs, **{**many, "n_sources": 64}) == "breadth_first_lanes@cpu"
+    deep = generate("grid", rows=300, columns=300).without_weights()
+    assert first(deep, **{**many, "n_sources": 64}) != "breadth_first_lanes@cpu"
     assert choose.rank(hubs, Request(**many))[0].reason.startswith("source by source: ")  # type: ignore[arg-type]
     few = Request(**many, targets=np.arange(5))  # type: ignore[arg-type]
     assert choose.best(hubs, few)[0].id != "breadth_first@cpu"

@@ -10,12 +10,14 @@ from hypothesis import given, settings
 
 import nearfar
 from nearfar import Graph, measures
+from nearfar.choose.ranking import Choice
 from nearfar.errors import (
     NegativeWeightError,
     OptionError,
     UnreachableError,
     VertexError,
 )
+from nearfar.registry import Request, find
 from tests.measures.test_betweenness import as_networkx
 from tests.strategies import graphs
 from tests.zoo import ZOO, as_dtype
@@ -98,6 +100,38 @@ def test_few_searches() -> None:
     assert stats["searches"] < 60
     assert measures.radius(graph, stats=stats) == measures.eccentricity(graph).min()
     assert stats["searches"] < 200
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("weight", [None, 3.0])
+def test_searches_from_all_that_are_left(
+    directed: bool, weight: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They follow once the steps have taken as long: bounds exclude hardly any vertex here."""
+    rng = np.random.default_rng(3)
+    n, ring = 600, np.arange(600)
+    s = np.concatenate([ring, rng.integers(0, n, n)])
+    t = np.concatenate([(ring + 1) % n, rng.integers(0, n, n)])
+    weights = None if weight is None else np.full(len(s), weight)
+    graph = Graph.from_edges(s, t, weights, n_vertices=n, directed=directed)
+    far = nearfar.distances(graph, reduce="max")
+    left: list[int] = []
+    for together in (0.0, np.inf):
+
+        def ranked(_: Graph, request: Request, together: float = together) -> list[Choice]:
+            left.append(request.n_sources)
+            seconds = together if request.problem == "batch" else 1.0
+            return [Choice(find("lanes", "cpu")[0], seconds, "")]
+
+        monkeypatch.setattr("nearfar.measures.extent.rank", ranked)
+        for measure, extreme in ((measures.diameter, far.max()), (measures.radius, far.min())):
+            stats: dict[str, Any] = {}
+            assert measure(graph, stats=stats) == extreme
+            if together == 0:
+                assert stats["searches"] == 32 + left[0]
+            left.clear()
+        every = np.flatnonzero(far == far.max()).tolist()
+        assert measures.periphery(graph) == every
 
 
 def test_distances_beyond_32_and_near_64_bits() -> None:

@@ -8,8 +8,10 @@ Takes and Kosters (2011) choose the next ``w`` by these bounds, alternately the 
 greatest upper bound and the one with the least lower bound, and drop every vertex that the bounds
 exclude: a diameter takes a few searches on most graphs instead of n. Where the bounds exclude few
 vertices, as in graphs with few different distances, later steps search from several vertices at
-once, one for every 32 searched before: a batch costs less per source. In a directed graph each step
-is two searches, one of them on the reversed graph. The bounds do not hold with turns, since a path
+once, one for every 32 searched before: a batch costs less per source. Once the steps have taken as
+long as searches from all vertices that are left, whose rows are reduced at once, these follow. In a
+directed graph each step is two searches, one of them on the reversed graph. The bounds do not hold
+with turns, since a path
 to ``w`` and a path from ``w`` may not join: a search then starts from every vertex.
 """
 
@@ -21,19 +23,25 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar.choose.ranking import rank
 from nearfar.errors import OptionError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import as_numpy
 from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.simple import measured_turns, refuse_unreached
+from nearfar.options import canonical_device
+from nearfar.registry import Request
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph_or_turns, check_stats, vertex_indices
 from nearfar.system.devices.arrays import to_host
+from nearfar.system.threads import check_threads
 
 _FOR_EACH = 32  # searches done for each one of the next step
 _TOGETHER = 64  # most searches of a step
+_BOUNDS = 1e-8  # seconds per vertex to tighten bounds after a search
+_INFINITE = "there is no greatest distance: take the largest component"
 
 
 def eccentricity(
@@ -295,7 +303,7 @@ class _Bounds:
         self.upper = np.full(n, unreached_value(np.dtype(np.int64 if whole else np.float64)))
         self.upper = self.upper.astype(self.dtype)
         self.exact = np.zeros(n, dtype=bool)
-        self.searches = 0
+        self.searches, self.compared = 0, _FOR_EACH // 2
 
     def extreme(self, stats: Any, greatest: bool, every: bool = False) -> tuple[Any, list[Any]]:
         """Return diameter or radius and, with ``every``, all vertices that have it."""
@@ -319,12 +327,36 @@ class _Bounds:
             self.progress(len(open_) - len(left), len(open_))
         if not len(left):
             return False
+        if self._worth_finishing(len(left)):
+            self._finish(left)
+            return True
         # Together they take less time, but their bounds come too late for each other.
         count = min(len(left), max(1, self.searches // _FOR_EACH), _TOGETHER)
         keys = self.upper[left] if high else self.lower[left]
         best = np.argpartition(keys, -count if high else count - 1)
         self._search(left[best[-count:] if high else best[:count]])
         return True
+
+    def _worth_finishing(self, left: int) -> bool:
+        """Return whether the searches so far took as long as those from all that are left."""
+        if self.searches < 2 * self.compared or isinstance(self.graph, TurnGraph):
+            return False
+        self.compared = self.searches
+        threads, device = check_threads(self.threads), canonical_device(self.device)
+        request = Request(n_sources=left, device=device, threads=threads)
+        together = rank(self.graph, request._replace(problem="batch"))[0].seconds
+        alone = rank(self.graph, request._replace(n_sources=1))[0].seconds
+        return together < self.searches * (alone + _BOUNDS * self.graph.n_vertices)
+
+    def _finish(self, sources: NDArray[np.intp]) -> None:
+        """Search from each of some vertices, without bounds for others."""
+        self.searches += len(sources)
+        call: Any = {"device": self.device, "threads": self.threads}
+        count, _, most = distances(self.graph, sources, reduce="summary", **call)
+        count = as_numpy(count, "counts")
+        refuse_unreached(self.named, sources, count, _INFINITE)
+        self.lower[sources] = self.upper[sources] = as_numpy(most, "distances")
+        self.exact[sources] = True
 
     def _search(self, sources: NDArray[np.intp]) -> None:
         rows = self._rows(self.graph, sources)
@@ -365,10 +397,7 @@ class _Bounds:
             tail, head = name(int(sources[row])), name(other)
             if backwards:
                 tail, head = head, tail
-            raise UnreachableError(
-                f"vertex {tail!r} does not reach {head!r}, so there is no "
-                "greatest distance: take the largest component"
-            )
+            raise UnreachableError(f"vertex {tail!r} does not reach {head!r}, so {_INFINITE}")
         return rows.astype(self.dtype, copy=False)
 
 

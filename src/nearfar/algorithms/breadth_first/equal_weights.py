@@ -41,11 +41,10 @@ def also_equal_weights(search: Solver) -> Solver:
         if not graph.is_weighted:
             return search(graph, source, options, workspace)
         hops = _HOPS.of(graph, graph.without_weights)
-        if workspace.targets is not None and not _grow(_lengths(graph)):
+        if workspace.targets is not None and not _grow(lengths_by_hops(graph)):
             workspace = replace(workspace, targets=None)  # more edges may be no farther
         if workspace.limit is not None:
-            within = int(np.searchsorted(_lengths(graph), workspace.limit, side="right"))
-            workspace = replace(workspace, limit=within - 1)
+            workspace = replace(workspace, limit=hops_within(graph, workspace.limit))
         try:
             answer = search(hops, source, options, workspace)
             answer.distances = _lengths_of(graph, hops, answer.distances, workspace.threads)
@@ -58,12 +57,17 @@ def also_equal_weights(search: Solver) -> Solver:
     return run
 
 
+def hops_within(graph: Graph, limit: float) -> int:
+    """Return the greatest number of edges of a path that is not longer than a limit."""
+    return int(np.searchsorted(lengths_by_hops(graph), limit, side="right")) - 1
+
+
 def has_declined(graph: Graph) -> bool:
     """Return whether a search found no memory for a second copy of a graph's edges."""
     return bool(_DECLINED.get(graph))
 
 
-def _lengths(graph: Graph) -> NDArray[Any]:
+def lengths_by_hops(graph: Graph) -> NDArray[Any]:
     """Return the length of a path of each number of edges below n; unreached if it does not fit."""
 
     def make() -> NDArray[Any]:
@@ -89,7 +93,7 @@ def _grow(lengths: NDArray[Any]) -> bool:
 
 def _lengths_of(graph: Graph, hops: Graph, counts: Any, threads: int) -> Any:
     """Return the distances that belong to numbers of edges, in place if the sizes agree."""
-    lengths = _lengths(graph)
+    lengths = lengths_by_hops(graph)
     on_device = is_device_array(counts)
     xp: Any = runtime.cupy() if on_device else np
     in_place = lengths.dtype.itemsize == counts.dtype.itemsize

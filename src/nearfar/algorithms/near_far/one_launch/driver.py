@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nearfar.algorithms.near_far.one_launch.forms import (
+    LOCAL_HEAVY,
     ROUNDS,
     Form,
     Width,
@@ -49,7 +50,7 @@ from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Workspace
 from nearfar.system.devices import runtime
 
-_CHUNK, _HEAVY = 512, 64  # kChunk and kLocalHeavy of one_launch_rows.cuh
+_CHUNK = 512  # kChunk of one_launch_rows.cuh
 _LOCAL = 8192  # shared memory for the local lists, at least, in entries
 _HEADED = 1024  # entries of a local list that carry their rows, if there is memory
 _ROOMY = 1 << 22  # entries of a queue that are always affordable
@@ -116,7 +117,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
         n, room = max(device.n, 1), min(device.m, _ROOMY) if factor > 1 else device.n
         # The far pile also holds stale entries, for which a small dense graph has memory.
         capacity = max(math.ceil(n * factor), room)
-        heavy = device.m // _CHUNK + device.m // _HEAVY + 1
+        heavy = device.m // _CHUNK + device.m // LOCAL_HEAVY + 1
         # Packed distances have two blocks per multiprocessor, which leave no room for rows.
         alone_with_rows = alone and not form.bits
         heads = _heads(graph, device, shortcuts) if alone_with_rows else None

@@ -62,6 +62,7 @@ _LITTLE = 0.25  # part of a solve that such steps may take for other rounds to b
 _FAR, _FAR_ROUNDS = 8, 8  # factor between widths far from each other, and rounds of a wide one
 # Entries and edges per multiprocessor up to which blocks advance on their own.
 _LOCAL_ENTRIES, _LOCAL_EDGES = 256, 1024
+LOCAL_HEAVY = 64  # kLocalHeavy of one_launch_rows.cuh
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
 _GROWING = ("plain", "packed")  # kinds whose delta grows while they run
@@ -201,7 +202,12 @@ class _History:
 
 
 def local_entries(graph: Graph) -> int:
-    """Return the size of a near set up to which blocks advance on their own."""
+    """Return the size of a near set up to which blocks advance on their own.
+
+    None do where most edges are in rows that they would leave to the whole device.
+    """
+    if graph.mean_degree > LOCAL_HEAVY:
+        return 0
     each = min(_LOCAL_ENTRIES, int(_LOCAL_EDGES / max(graph.mean_degree, 1.0)))
     return each * runtime.device().multiprocessors
 
