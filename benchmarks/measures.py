@@ -8,7 +8,8 @@ and every answer is compared. Weights of unweighted graphs are integers up to 10
 one core; NetworKit and AequilibraE use as many threads as nearfar in rows with "threads". NetworKit
 computes only all sources, so it is measured where nearfar computes them as well. Missing packages
 are left out, and the JSON lists them. Real graphs come from the folder that NEARFAR_DATA names.
-Writes measures.json with all samples; other rows are kept, each with its environment.
+Writes measures.json with all samples, or measures_extents.json; other rows are kept, each with its
+environment.
 """
 
 from __future__ import annotations
@@ -186,7 +187,7 @@ def extents_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any
     for name, make, most in EXTENTS:
         if not any(wanted.lower() in name.lower() for wanted in options.graphs):
             continue
-        graph = make().without_weights().largest_component()
+        graph = make().without_weights().largest_component().without_names()
         n = graph.n_vertices
         some = np.sort(np.random.default_rng(1).permutation(n)[: most or n])
         for measure, contenders in extents(graph, some, {1, *options.threads} & {1, 2}).items():
