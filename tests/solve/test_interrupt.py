@@ -152,10 +152,13 @@ def test_one_source_in_a_matrix(method: str) -> None:
     assert watched(lambda: nearfar.sssp(small(), 0, method=method, predecessors=False))
 
 
-@pytest.mark.parametrize("method", ["worker_per_source@cpu", "lanes@cpu", "johnson@cpu"])
+@pytest.mark.parametrize(
+    "method", ["worker_per_source@cpu", "lanes@cpu", "johnson@cpu", "breadth_first_lanes@cpu"]
+)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_many_sources(method: str, threads: int) -> None:
     graph = generate("uniform_random", vertices=1 << 16, degree=8)
+    graph = graph.without_weights() if method.startswith("breadth_first") else graph
     assert watched(lambda: nearfar.distances(graph, range(128), method=method, threads=threads))
 
 

@@ -87,7 +87,7 @@ LaneCounts whole_rows(const LaneEdges& edges, std::byte* memory, const LaneBatch
   LaneLevels<W> levels(bytes, edges.n, batch.count);
   bool written = false;
   const auto write = [&] {
-    levels.write(lengths, rows);
+    levels.write(lengths, rows, interrupt);
     for (int i = 0; i < batch.count; ++i) rows[i][batch.sources[i]] = lengths[0];
     written = true;
   };

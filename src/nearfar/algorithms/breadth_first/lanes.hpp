@@ -232,7 +232,7 @@ class LaneLevels {
     });
   }
   // Writes whole rows.
-  void write(const W* lengths, W* const* rows) const {
+  void write(const W* lengths, W* const* rows, Interrupt& interrupt) const {
     W by_level[kMost + 1];
     std::fill_n(by_level, kMost + 1, unreached<W>());
     for (std::size_t level = 1; level <= kMost && level < n_; ++level)
@@ -241,6 +241,7 @@ class LaneLevels {
     for (int lane = 0; lane < count_; ++lane, from += n_) {
       W* const row = rows[lane];
       for (std::size_t v = 0; v < n_; ++v) row[v] = by_level[from[v]];
+      interrupt.poll(n_);
     }
   }
 
