@@ -1,8 +1,8 @@
 """Functions of NetworkX over all pairs: Floyd-Warshall, and measures of one number per vertex.
 
 Parameters, results and exceptions are those of the NetworkX functions of the same name. The
-measures solve a block of rows at a time and keep the count, the sum and the maximum of each row,
-so that they need no matrix.
+measures keep the count, the sum and the maximum of each row, for floats of a block of rows at a
+time, so that they need no matrix.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import networkx as nx
 from nearfar.errors import NegativeCycleError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.graph.saturation import may_saturate
 from nearfar.networkx.graph import BackendGraph
 from nearfar.networkx.search import blocks
-from nearfar.solve.many import all_pairs
+from nearfar.solve.many import all_pairs, distances
 
 # ---- Floyd-Warshall -----------------------------------------------------------------------------
 
@@ -100,10 +101,15 @@ class _Rows(NamedTuple):
 def _summaries(G: BackendGraph, solved: Graph, sources: NDArray[np.int64] | None = None) -> _Rows:
     if len(G) == 0:
         raise NotImplementedError("the graph is empty")
+    whole = solved.weight_dtype.kind == "i" and not solved.n_negative
+    if whole and not may_saturate(solved, 2**53 // len(G)):  # sums are exact in float64
+        others, sums, most = distances(solved, sources, reduce="summary")
+        most = np.where(others > 0, most, 0)
+        return _Rows((others + 1).tolist(), sums.astype(np.int64).tolist(), most.tolist())
     count, total, farthest = [], [], []
-    for _, distances, _ in blocks(G, solved, sources=sources):
-        reached = distances != unreached_value(distances.dtype)
-        known = np.where(reached, distances, distances.dtype.type(0))
+    for _, rows, _ in blocks(G, solved, sources=sources):
+        reached = rows != unreached_value(rows.dtype)
+        known = np.where(reached, rows, rows.dtype.type(0))
         count += np.count_nonzero(reached, axis=1).tolist()
         if known.dtype.kind == "i":
             # A row's sum may exceed 64 bits although its distances fit: it is then added in Python.
