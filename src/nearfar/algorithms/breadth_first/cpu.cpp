@@ -4,6 +4,7 @@
 
 #include "algorithms/breadth_first/breadth_first.hpp"
 #include "cpu/bindings/call.hpp"
+#include "cpu/bindings/dtypes.hpp"
 #include "cpu/threads/spread.hpp"
 
 namespace nearfar {
@@ -62,14 +63,9 @@ NEARFAR_BIND(m) {
   m.def(
       "lengths_of_hops",
       [](const Array& hops, const Array& lengths, const Array& out, int threads) {
-        if (lengths.dtype() == nb::dtype<int32_t>())
-          lengths_of_hops<int32_t>(hops, lengths, out, threads);
-        else if (lengths.dtype() == nb::dtype<int64_t>())
-          lengths_of_hops<int64_t>(hops, lengths, out, threads);
-        else if (lengths.dtype() == nb::dtype<float>())
-          lengths_of_hops<float>(hops, lengths, out, threads);
-        else
-          lengths_of_hops<double>(hops, lengths, out, threads);
+        with_weight_type(lengths.dtype(), [&](auto tag) {
+          lengths_of_hops<decltype(tag)>(hops, lengths, out, threads);
+        });
       },
       nb::arg("hops"), nb::arg("lengths"), nb::arg("out"), nb::arg("threads") = 1);
 }

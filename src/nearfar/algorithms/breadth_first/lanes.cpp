@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "cpu/bindings/bindings.hpp"
+#include "cpu/bindings/dtypes.hpp"
 #include "cpu/memory/fill.hpp"
 #include "cpu/memory/huge_block.hpp"
 #include "cpu/threads/spread.hpp"
@@ -64,12 +64,8 @@ LaneCounts in_batches(const LaneEdges& edges, const Sources& sources, std::size_
              const auto number = static_cast<std::size_t>(b);
              const std::size_t first = number * sources.count / batches;
              const std::size_t last = (number + 1) * sources.count / batches;
-             LaneBatch batch;
-             batch.sources = sources.first + first;
-             batch.count = static_cast<int>(last - first);
-             batch.limit = sources.limit;
-             batch.columns = sources.columns;
-             batch.n_columns = sources.n_columns;
+             const LaneBatch batch{sources.first + first, static_cast<int>(last - first),
+                                   sources.limit, sources.columns, sources.n_columns};
              mine += solve(block.data(), batch, first, interrupt);
            }
            const std::lock_guard lock(mutex);
@@ -162,16 +158,9 @@ Fields rows(GraphView& view, GraphView* reverse, const Ints& sources, const Arra
     given.columns = columns->data();
     given.n_columns = columns->size();
   }
-  LaneCounts counts;
-  if (lengths.dtype() == nb::dtype<int32_t>())
-    counts = fill_rows<int32_t>(edges, given, out, lengths);
-  else if (lengths.dtype() == nb::dtype<int64_t>())
-    counts = fill_rows<int64_t>(edges, given, out, lengths);
-  else if (lengths.dtype() == nb::dtype<float>())
-    counts = fill_rows<float>(edges, given, out, lengths);
-  else
-    counts = fill_rows<double>(edges, given, out, lengths);
-  return stats_of(counts);
+  return stats_of(with_weight_type(lengths.dtype(), [&](auto tag) {
+    return fill_rows<decltype(tag)>(edges, given, out, lengths);
+  }));
 }
 
 // Returns, of the vertices that each source reaches, itself excluded: their number, the sum of
