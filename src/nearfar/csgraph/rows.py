@@ -25,7 +25,7 @@ NO_VERTEX = -9999
 
 #: Vertices and edges of all searches up to which one call of C++ is faster than a chosen method,
 #: the same within a limit, and of one search of a whole matrix, which needs no preparation.
-_SMALL, _SMALL_WITHIN, _SMALL_ALONE = 1 << 16, 1 << 20, 1 << 14
+_SMALL, _SMALL_WITHIN, _SMALL_ALONE = 1 << 17, 1 << 20, 1 << 14
 
 Device = Literal["auto", "cpu", "cuda"]
 

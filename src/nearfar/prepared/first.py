@@ -126,7 +126,7 @@ def _add_trees(
         row = runtime.download(rows[i]) if runtime.is_device_array(rows) else rows[i]
         found[i] = tight_predecessors(prepared, int(sources[i]), np.ascontiguousarray(row))
 
-    on_threads(one, len(sources), workspace.threads)
+    on_threads(one, len(sources), workspace.threads, prepared.n_vertices + prepared.n_edges)
     answer.predecessors = runtime.upload(found) if runtime.is_device_array(rows) else found
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Lock
 from typing import TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from nearfar.errors import OptionError, keyword, quoted
 T = TypeVar("T")
 
 _MANY = 64  # workers that are allowed on any machine
+_THREAD = 1 << 16  # vertices and edges whose search takes as long as starting a thread
 
 
 def default_threads() -> int:
@@ -39,25 +41,44 @@ def check_threads(threads: int | None) -> int:
     return threads if threads <= _MANY else min(threads, max(_MANY, 4 * default_threads()))
 
 
-def on_threads(one: Callable[[int], T], count: int, threads: int) -> list[T]:
-    """Return the results of one(0), one(1), ..., computed by ``threads`` threads.
+def on_threads(one: Callable[[int], T], count: int, threads: int, work: int = _THREAD) -> list[T]:
+    """Return the results of one(0), one(1), ..., computed by up to ``threads`` threads.
+
+    ``work``: number of vertices and edges that each of them visits; few are not worth a thread.
 
     Python reports Ctrl-C only to the main thread, so searches in other threads are stopped by a
     flag; an error in one thread also stops the others.
     """
     from nearfar import _cpu
 
-    if threads == 1:
+    threads = min(threads, count, 1 + count * work // _THREAD)
+    if threads <= 1:
         return [one(i) for i in range(count)]
-    stop = _cpu.StopFlag()
+    found: dict[int, T] = {}
+    errors: list[BaseException] = []
+    stop, lock, numbers = _cpu.StopFlag(), Lock(), iter(range(count))
 
-    def watched(i: int) -> T:
-        with stop:
-            return one(i)
+    def take() -> int | None:
+        with lock:
+            return None if errors else next(numbers, None)
 
-    with ThreadPoolExecutor(threads) as pool:
+    def share() -> None:
         try:
-            return list(pool.map(watched, range(count)))
+            with stop:
+                while (i := take()) is not None:
+                    found[i] = one(i)
+        except BaseException as error:
+            errors.append(error)
+            stop.set()
+
+    with ThreadPoolExecutor(threads - 1) as pool:
+        try:
+            helpers = [pool.submit(share) for _ in range(threads - 1)]
+            share()
+            wait(helpers)
         except BaseException:
             stop.set()
             raise
+    if errors:
+        raise errors[0]  # others follow from it
+    return [found[i] for i in range(count)]

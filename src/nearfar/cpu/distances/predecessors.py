@@ -60,7 +60,7 @@ def tight_predecessors(
         row = np.ascontiguousarray(row)
         _cpu.predecessors(form.view, rows[i], row, bool(form.n_negative), out[i])
 
-    on_threads(one, len(rows), threads)
+    on_threads(one, len(rows), threads, solved.n_vertices + solved.n_edges)
     return out
 
 

@@ -63,7 +63,7 @@ def searched_rows(
     def one(i: int) -> None:
         _cpu.bellman_ford_subtree(prepared.view, int(sources[i]), rows[i], False)
 
-    on_threads(one, len(sources), threads)
+    on_threads(one, len(sources), threads, prepared.n_vertices + prepared.n_edges)
 
 
 def exact_pairs(

@@ -19,7 +19,7 @@ from nearfar.graph.graph import Graph
 from nearfar.registry import Request
 from nearfar.system.devices import runtime
 
-__all__ = ["UNCHECKED", "MatrixGraph", "fresh_matrix", "is_fresh", "takes"]
+__all__ = ["UNCHECKED", "MatrixGraph", "fresh_matrix", "is_fresh", "size", "takes"]
 
 #: Number of sources from which validating and packing first is faster.
 _MANY = 4
@@ -113,6 +113,12 @@ def fresh_matrix(
 def is_fresh(graph: Graph) -> bool:
     """Return whether the edges of the graph have not been validated."""
     return isinstance(graph, MatrixGraph) and graph.bare is not None
+
+
+def size(graph: Graph) -> int:
+    """Return the number of vertices and edges; of rows that are not validated, of their entries."""
+    bare = graph.bare if isinstance(graph, MatrixGraph) else None
+    return graph.n_vertices + (graph.n_edges if bare is None else len(bare[1]))
 
 
 def takes(graph: Graph, request: Request) -> bool:

@@ -28,7 +28,7 @@ from nearfar.graph.same_distances.integer_weights import AGREES_UP_TO
 from nearfar.graph.saturation import FARTHEST, may_saturate, narrowed, widened
 from nearfar.registry import Answer, Declined, Request, Workspace
 from nearfar.solve.arrays import clear_unreached, entries, mask_beyond, reach
-from nearfar.solve.matrix.fresh import UNCHECKED
+from nearfar.solve.matrix.fresh import UNCHECKED, size
 from nearfar.solve.steps.plan import Plan, kind_of
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host
@@ -254,7 +254,8 @@ def _source_by_source(plan: Plan, rows: Any, out: Any) -> Answer:
             answer.stats["saturated"] = answer.stats.get("saturated") or lost
         return answer.stats
 
-    parts = on_threads(one, len(rows), plan.request.threads if variant.device == "cpu" else 1)
+    threads = plan.request.threads if variant.device == "cpu" else 1
+    parts = on_threads(one, len(rows), threads, size(plan.to_search))
     total = {
         name: sum(int(part.get(name, 0)) for part in parts)
         for name in ("iterations", "edges_relaxed", "vertices_processed")
