@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.csgraph.inputs import adjacency, check_limit, host_rows, source_indices
+from nearfar.csgraph.inputs import adjacency, check_limit
 from nearfar.csgraph.k_paths import yen
 from nearfar.csgraph.rows import (
     Engine,
     NegativeCycleError,
+    at_once,
     nearest_source,
-    small_rows,
     solve_rows,
     warn_negative,
 )
@@ -79,31 +79,24 @@ def _answer(
     warns: bool = False,
 ) -> Any:
     """Return the rows of a function; ``warns`` as SciPy's dijkstra of negative weights."""
-    rows = host_rows(csgraph, unweighted, finite=finite)
-    graph = None
-    if rows is None:
-        graph = adjacency(csgraph, directed, unweighted, finite=finite)
-        n = graph.n_vertices
-    else:
-        n = len(rows.indptr) - 1
-    sources, shape = source_indices(indices, n)
-    shape = (*shape, n)
-    small = small_rows(
-        rows, sources, engine, directed=directed, unweighted=unweighted and not finite,
+    tried = at_once(
+        csgraph, indices, engine, directed=directed, unweighted=unweighted, finite=finite,
         limit=limit, predecessors=return_predecessors,
     )  # fmt: skip
-    if small is not None:
-        distances, before = small[0].reshape(shape), small[1]
-        return (distances, before.reshape(shape)) if return_predecessors else distances
-    if graph is None:
-        graph = adjacency(csgraph, directed, unweighted, finite=finite, rows=rows)
-    try:
-        found = solve_rows(
-            graph, sources, engine, limit=limit, predecessors=return_predecessors, anywhere=anywhere
+    found = tried.answer
+    if found is None:
+        graph = tried.graph or adjacency(
+            csgraph, directed, unweighted, finite=finite, rows=tried.rows
         )
-    finally:
-        if warns:
-            warn_negative(graph)
+        try:
+            found = solve_rows(
+                graph, tried.sources, engine, limit=limit, predecessors=return_predecessors,
+                anywhere=anywhere,
+            )  # fmt: skip
+        finally:
+            if warns:
+                warn_negative(graph)
+    shape = (*tried.shape, found.distances.shape[-1])
     distances = found.distances.reshape(shape)
     return (distances, found.predecessors.reshape(shape)) if return_predecessors else distances
 
@@ -170,22 +163,18 @@ def dijkstra(
             csgraph, directed, indices, return_predecessors, unweighted, engine, limit=bound,
             warns=True,
         )  # fmt: skip
-    rows = host_rows(csgraph, unweighted)
-    found = None
-    if rows is not None:
-        sources, _ = source_indices(indices, len(rows.indptr) - 1)
-        found = small_rows(
-            rows, sources, engine, directed=directed, unweighted=unweighted, limit=bound,
-            predecessors=return_predecessors, joined=True,
-        )  # fmt: skip
+    tried = at_once(
+        csgraph, indices, engine, directed=directed, unweighted=unweighted, limit=bound,
+        predecessors=return_predecessors, joined=True,
+    )  # fmt: skip
+    found: tuple[Any, Any, Any] | None = tried.answer
     if found is None:
-        graph = adjacency(csgraph, directed, unweighted, rows=rows)
+        graph = tried.graph or adjacency(csgraph, directed, unweighted, rows=tried.rows)
         warn_negative(graph)
-        sources, _ = source_indices(indices, graph.n_vertices)
         found = nearest_source(
-            graph, sources, engine, limit=bound, predecessors=return_predecessors
+            graph, tried.sources, engine, limit=bound, predecessors=return_predecessors
         )
-    return found if return_predecessors else found[0]
+    return (found[0], found[1], found[2]) if return_predecessors else found[0]
 
 
 def bellman_ford(

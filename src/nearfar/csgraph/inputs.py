@@ -52,6 +52,18 @@ def host_rows(csgraph: Any, unweighted: bool = False, *, finite: bool = False) -
     return Rows(rows.indptr, rows.indices, np.where(np.isfinite(rows.data), 1.0, np.inf))
 
 
+def dense(csgraph: Any) -> NDArray[np.float64] | None:
+    """Return a dense matrix as SciPy searches it, or None for others and for invalid ones."""
+    odd = isinstance(csgraph, (Graph, np.ma.MaskedArray)) or hasattr(csgraph, "tocsr")
+    if odd or lies_on_device(csgraph):
+        return None
+    values = np.asarray(csgraph)
+    if values.ndim != 2 or values.shape[0] != values.shape[1] or values.dtype.kind not in "biuf":
+        return None
+    values = _exact(values, len(values))
+    return np.ascontiguousarray(values) if values.dtype == np.float64 else None
+
+
 def adjacency(
     csgraph: Any,
     directed: bool = True,

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import NegativeCycleError as ScipyNegativeCycleError
 
 from nearfar import _cpu, errors
 from nearfar.cpu.potentials import refuse_negative_cycle
-from nearfar.csgraph.inputs import Rows
+from nearfar.csgraph.inputs import Rows, adjacency, dense, host_rows, source_indices
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import distances
@@ -20,12 +20,17 @@ from nearfar.solve.nearest import nearest_indices
 from nearfar.solve.one import solve_one
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import as_dtype, module_of
+from nearfar.system.threads import check_threads
 
 NO_VERTEX = -9999
 
 #: Vertices and edges of all searches up to which one call of C++ is faster than a chosen method,
 #: the same within a limit, and of one search of a whole matrix, which needs no preparation.
 _SMALL, _SMALL_WITHIN, _SMALL_ALONE = 1 << 17, 1 << 20, 1 << 14
+
+#: Vertices of a dense matrix, and entries of all rows, up to which searches of the matrix itself
+#: are faster than those of its edges, and entries visited per thread.
+_DENSE, _DENSE_ROWS, _DENSE_THREAD = 1 << 13, 1 << 17, 1 << 20
 
 Device = Literal["auto", "cpu", "cuda"]
 
@@ -50,57 +55,116 @@ _CHOSEN = Engine()
 
 
 class Found(NamedTuple):
-    """Distances and, on request, predecessors."""
+    """Distances and, on request, predecessors and nearest sources."""
 
     distances: Any
     predecessors: Any
+    nearest: Any = None
 
 
-def small_rows(
-    rows: Rows | None,
-    sources: NDArray[np.int64],
+class Attempt(NamedTuple):
+    """Sources, and the answer if one call of C++ found it, else the graph or rows to search."""
+
+    sources: NDArray[np.int64]
+    shape: tuple[int, ...]
+    answer: Found | None = None
+    rows: Rows | None = None
+    graph: Graph | None = None
+
+
+def at_once(
+    csgraph: Any,
+    indices: Any,
     engine: Engine,
     *,
     directed: bool,
     unweighted: bool,
+    finite: bool = False,
     limit: float | None = None,
     predecessors: bool = False,
     joined: bool = False,
-) -> tuple[Any, Any, Any] | None:
-    """Return distances, predecessors and nearest sources of a small matrix; None for others.
+) -> Attempt:
+    """Search a dense or small matrix by one call of C++, which also checks it.
 
-    One call of C++ checks the matrix and searches it, which takes less time than to choose a
-    method. ``joined`` is one row, from the nearest of the sources.
+    That takes less time than to choose a method. ``joined`` is one row, from the nearest of the
+    sources.
     """
-    if rows is None or len(sources) == 0 or engine != _CHOSEN:
+    square = dense(csgraph) if engine.method == "auto" and engine.device != "cuda" else None
+    if square is not None:
+        sources, shape = source_indices(indices, len(square))
+        found = _dense(
+            square, sources, check_threads(engine.threads), directed=directed,
+            unweighted=unweighted, limit=limit, predecessors=predecessors, joined=joined,
+        )  # fmt: skip
+        if found is not None:
+            return Attempt(sources, shape, found)
+    rows = host_rows(csgraph, unweighted, finite=finite)
+    if rows is None:
+        graph = adjacency(csgraph, directed, unweighted, finite=finite)
+        return Attempt(*source_indices(indices, graph.n_vertices), graph=graph)
+    sources, shape = source_indices(indices, len(rows.indptr) - 1)
+    found = None
+    if engine == _CHOSEN:
+        found = _small(
+            rows, sources, directed=directed, unweighted=unweighted and not finite, limit=limit,
+            predecessors=predecessors, joined=joined,
+        )  # fmt: skip
+    return Attempt(sources, shape, found, rows)
+
+
+def _dense(
+    square: NDArray[np.float64],
+    sources: NDArray[np.int64],
+    threads: int,
+    *,
+    directed: bool,
+    unweighted: bool,
+    limit: float | None,
+    predecessors: bool,
+    joined: bool,
+) -> Found | None:
+    """Return the answer for a dense matrix, or None."""
+    n, k = len(square), 1 if joined else len(sources)
+    if len(sources) == 0 or n > _DENSE or k * n > _DENSE_ROWS:
         return None
+    out = _out(len(sources), n, predecessors, joined)
+    threads = min(threads, 1 + k * n * n // _DENSE_THREAD)
+    given = square, not directed, unweighted, sources, joined, limit, threads
+    return out if _cpu.dense_rows(*given, *out) else None
+
+
+def _small(
+    rows: Rows,
+    sources: NDArray[np.int64],
+    *,
+    directed: bool,
+    unweighted: bool,
+    limit: float | None,
+    predecessors: bool,
+    joined: bool,
+) -> Found | None:
+    """Return the answer for a small matrix, or None."""
     n, m = len(rows.indptr) - 1, len(rows.indices)
-    k = 1 if joined else len(sources)
     alone = len(sources) == 1 and directed and not unweighted
     most = _SMALL_WITHIN if limit is not None else _SMALL_ALONE if alone else _SMALL
-    if k * (n + m) > most:
+    if len(sources) == 0 or (1 if joined else len(sources)) * (n + m) > most:
         return None
     data = rows.data if rows.data.dtype.kind not in "biuf" else rows.exact()
     if len(data) != m or data.dtype != np.float64:
         return None
-    distances = np.empty((n,) if joined else (k, n))
-    before = np.empty(distances.shape, dtype=np.int32) if predecessors else None
-    roots = np.empty(n, dtype=np.int32) if predecessors and joined else None
+    out = _out(len(sources), n, predecessors, joined)
     weights = None if unweighted else np.ascontiguousarray(data)
     indptr, indices = np.ascontiguousarray(rows.indptr), np.ascontiguousarray(rows.indices)
-    solved = _cpu.small_rows(
-        indptr,
-        indices,
-        weights,
-        "along" if directed else "both",
-        sources,
-        joined,
-        limit,
-        distances,
-        before,
-        roots,
-    )
-    return (distances, before, roots) if solved else None
+    direction = "along" if directed else "both"
+    given = indptr, indices, weights, direction, sources, joined, limit
+    return out if _cpu.small_rows(*given, *out) else None
+
+
+def _out(k: int, n: int, predecessors: bool, joined: bool) -> Found:
+    """Return memory for an answer."""
+    distances = np.empty((n,) if joined else (k, n))
+    before = np.empty(distances.shape, dtype=np.int32) if predecessors else None
+    return Found(distances, before, np.empty(n, np.int32) if predecessors and joined else None)
 
 
 def solve_rows(

@@ -15,13 +15,12 @@
 #include "cpu/distances/tight_edges.hpp"
 #include "cpu/heaps/dary_heap.hpp"
 #include "solve/matrix/check_matrix.hpp"
+#include "solve/matrix/roots.hpp"
 
 namespace nearfar {
 namespace {
 
 using Sources = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-constexpr int32_t kNoVertex = -9999;  // SciPy's mark of no predecessor
 
 enum class Edges { along, both, against };
 
@@ -147,21 +146,6 @@ class SmallSearch {
   DaryHeap<double, 4> heap_;
   std::vector<int32_t> queue_;
 };
-
-// Returns the root of each vertex in a forest whose roots have no predecessor.
-void find_roots(const int32_t* before, const double* d, std::size_t n, int32_t* roots) {
-  std::fill_n(roots, n, kNoVertex);
-  std::vector<std::size_t> path;
-  for (std::size_t v = 0; v < n; ++v) {
-    if (d[v] == unreached<double>()) continue;
-    std::size_t at = v;
-    for (path.clear(); roots[at] < 0 && before[at] >= 0; at = static_cast<std::size_t>(before[at]))
-      path.push_back(at);
-    const int32_t root = roots[at] < 0 ? static_cast<int32_t>(at) : roots[at];
-    roots[at] = root;
-    for (const std::size_t each : path) roots[each] = root;
-  }
-}
 
 // Weights of None are 1. `direction` is "along" the edges, "against" them or "both". If `joined`,
 // there is one row, from the nearest of the sources. Returns false if the matrix must be validated.
