@@ -25,8 +25,11 @@ from nearfar.system.threads import check_threads
 NO_VERTEX = -9999
 
 #: Vertices and edges of all searches up to which one call of C++ is faster than a chosen method,
-#: the same within a limit, and of one search of a whole matrix, which needs no preparation.
-_SMALL, _SMALL_WITHIN, _SMALL_ALONE = 1 << 17, 1 << 20, 1 << 14
+#: and the same of one search of a whole matrix, which needs no preparation.
+_SMALL, _SMALL_ALONE = 1 << 17, 1 << 14
+#: Entries of all rows up to which several searches, or one within a limit, are tried as well, since
+#: they may reach little, and edges they look at before they are given up.
+_TRIED, _TRIED_EDGES = 1 << 20, 1 << 15
 
 #: Vertices of a dense matrix, and entries of all rows, up to which searches of the matrix itself
 #: are faster than those of its edges, and entries visited per thread.
@@ -144,10 +147,11 @@ def _small(
     joined: bool,
 ) -> Found | None:
     """Return the answer for a small matrix, or None."""
-    n, m = len(rows.indptr) - 1, len(rows.indices)
-    alone = len(sources) == 1 and directed and not unweighted
-    most = _SMALL_WITHIN if limit is not None else _SMALL_ALONE if alone else _SMALL
-    if len(sources) == 0 or (1 if joined else len(sources)) * (n + m) > most:
+    n, m, k = len(rows.indptr) - 1, len(rows.indices), 1 if joined else len(sources)
+    whole = len(sources) == 1 and limit is None
+    alone = whole and directed and not unweighted
+    small = k * (n + m) <= (_SMALL_ALONE if alone else _SMALL)
+    if len(sources) == 0 or not (small or (not whole and k * n + m <= _TRIED)):
         return None
     data = rows.data if rows.data.dtype.kind not in "biuf" else rows.exact()
     if len(data) != m or data.dtype != np.float64:
@@ -157,7 +161,7 @@ def _small(
     indptr, indices = np.ascontiguousarray(rows.indptr), np.ascontiguousarray(rows.indices)
     direction = "along" if directed else "both"
     given = indptr, indices, weights, direction, sources, joined, limit
-    return out if _cpu.small_rows(*given, *out) else None
+    return out if _cpu.small_rows(*given, *out, None if small else _TRIED_EDGES) else None
 
 
 def _out(k: int, n: int, predecessors: bool, joined: bool) -> Found:

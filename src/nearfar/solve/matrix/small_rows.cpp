@@ -106,53 +106,79 @@ class SmallRows {
 
 class SmallSearch {
  public:
-  SmallSearch(const SmallCsr& csr, double limit) : csr_(csr), limit_(limit), heap_(csr.n) {}
+  // `edges`: the most that all searches look at.
+  SmallSearch(const SmallCsr& csr, double limit, int64_t edges)
+      : csr_(csr), limit_(limit), edges_left_(edges), heap_(csr.n) {}
 
-  // Writes the distances from the nearest of the sources, for any weights.
-  void by_heap(std::span<const int32_t> sources, double* d) {
+  // Writes the distances from the nearest of the sources and, unless null, the predecessors of
+  // reached vertices. Returns false if it would look at too many edges.
+  bool by_heap(std::span<const int32_t> sources, double* d, int32_t* before) {
     std::fill_n(d, csr_.n, unreached<double>());
+    heap_.clear();
+    level_ = false;
     for (const int32_t source : sources) d[source] = 0, heap_.insert(source, 0);
     int32_t u;
     double here;
     while (heap_.pop(u, here)) {
       if (here != d[u]) continue;
+      if ((edges_left_ -= csr_.indptr[u + 1] - csr_.indptr[u]) < 0) return false;
       for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
         const int32_t v = csr_.indices[e];
         const double sum = here + csr_.weights[e];
-        if (sum < d[v] && sum <= limit_) d[v] = sum, heap_.insert(v, sum);
+        if (sum < d[v] && sum <= limit_) {
+          d[v] = sum, heap_.insert(v, sum);
+          if (before != nullptr) before[v] = u, level_ |= sum == here;
+        } else if (before != nullptr && sum == d[v] && u < before[v] && here < sum) {
+          before[v] = u;
+        }
       }
     }
+    return true;
   }
 
   // The same where every edge counts 1.
-  void by_levels(std::span<const int32_t> sources, double* d) {
+  bool by_levels(std::span<const int32_t> sources, double* d, int32_t* before) {
     std::fill_n(d, csr_.n, unreached<double>());
     queue_.assign(sources.begin(), sources.end());
     for (const int32_t source : sources) d[source] = 0;
     for (std::size_t at = 0; at < queue_.size(); ++at) {
       const int32_t u = queue_[at];
       const double sum = d[u] + 1;
-      if (sum > limit_) return;
+      if (sum > limit_) return true;
+      if ((edges_left_ -= csr_.indptr[u + 1] - csr_.indptr[u]) < 0) return false;
       for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
         const int32_t v = csr_.indices[e];
-        if (d[v] == unreached<double>()) d[v] = sum, queue_.push_back(v);
+        if (d[v] == unreached<double>()) {
+          d[v] = sum, queue_.push_back(v);
+          if (before != nullptr) before[v] = u;
+        } else if (before != nullptr && sum == d[v] && u < before[v]) {
+          before[v] = u;
+        }
       }
     }
+    return true;
   }
+
+  // Whether the last search reached a vertex from one that is no nearer, so that the rule for
+  // predecessors needs a pass over all edges.
+  bool on_a_level() const { return level_; }
 
  private:
   const SmallCsr& csr_;
   const double limit_;
+  int64_t edges_left_;
+  bool level_ = false;
   DaryHeap<double, 4> heap_;
   std::vector<int32_t> queue_;
 };
 
 // Weights of None are 1. `direction` is "along" the edges, "against" them or "both". If `joined`,
-// there is one row, from the nearest of the sources. Returns false if the matrix must be validated.
+// there is one row, from the nearest of the sources. Returns false if the matrix must be validated,
+// or the searches would look at more than `most` edges.
 bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray> weights,
                 const std::string& direction, Sources sources, bool joined,
                 std::optional<double> limit, Array distances, std::optional<Array> predecessors,
-                std::optional<Array> roots) {
+                std::optional<Array> roots, std::optional<int64_t> most) {
   if (indptr.size() < 1) return false;
   const Edges edges = direction == "both"      ? Edges::both
                       : direction == "against" ? Edges::against
@@ -176,16 +202,16 @@ bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray>
   if (!rows.read(indptr, indices, weights)) return false;
   if (edges != Edges::along) rows.reverse_edges(edges == Edges::both);
   const SmallCsr& csr = rows.csr();
-  SmallSearch search(csr, limit ? *limit : unreached<double>());
+  SmallSearch search(csr, limit ? *limit : unreached<double>(),
+                     most ? *most : std::numeric_limits<int64_t>::max());
   for (std::size_t i = 0; i < k; ++i) {
     const std::span<const int32_t> own(from.data() + i, joined ? from.size() : 1);
     double* const row = out + i * n;
-    if (weights)
-      search.by_heap(own, row);
-    else
-      search.by_levels(own, row);
-    if (before == nullptr) continue;
-    int32_t* const tree = before + i * n;
+    int32_t* const tree = before == nullptr ? nullptr : before + i * n;
+    if (tree != nullptr) std::fill_n(tree, n, kNoVertex);
+    if (!(weights ? search.by_heap(own, row, tree) : search.by_levels(own, row, tree)))
+      return false;
+    if (tree == nullptr || !search.on_a_level()) continue;
     TightEdges<SmallCsr>(csr, row).predecessors(own, false, tree);
     for (std::size_t v = 0; v < n; ++v) tree[v] = tree[v] < 0 ? kNoVertex : tree[v];
   }
@@ -198,7 +224,8 @@ bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray>
 NEARFAR_BIND(m) {
   m.def("small_rows", &small_rows, nb::arg("indptr"), nb::arg("indices"), nb::arg("weights").none(),
         nb::arg("direction"), nb::arg("sources"), nb::arg("joined"), nb::arg("limit").none(),
-        nb::arg("distances"), nb::arg("predecessors").none(), nb::arg("roots").none());
+        nb::arg("distances"), nb::arg("predecessors").none(), nb::arg("roots").none(),
+        nb::arg("most") = nb::none());
 }
 
 }  // namespace nearfar
