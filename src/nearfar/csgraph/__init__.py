@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nearfar.csgraph.inputs import adjacency, check_limit
+from nearfar.csgraph.inputs import check_limit, to_search
 from nearfar.csgraph.k_paths import yen
 from nearfar.csgraph.rows import (
     Engine,
@@ -85,7 +85,7 @@ def _answer(
     )  # fmt: skip
     found = tried.answer
     if found is None:
-        graph = tried.graph or adjacency(
+        graph = tried.graph or to_search(
             csgraph, directed, unweighted, finite=finite, rows=tried.rows
         )
         try:
@@ -169,7 +169,9 @@ def dijkstra(
     )  # fmt: skip
     found: tuple[Any, Any, Any] | None = tried.answer
     if found is None:
-        graph = tried.graph or adjacency(csgraph, directed, unweighted, rows=tried.rows)
+        graph = tried.graph or to_search(
+            csgraph, directed, unweighted, finite=False, rows=tried.rows
+        )
         warn_negative(graph)
         found = nearest_source(
             graph, tried.sources, engine, limit=bound, predecessors=return_predecessors

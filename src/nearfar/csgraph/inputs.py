@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.errors import GraphError, OptionError
 from nearfar.graph import on_device
 from nearfar.graph.build import csr_arrays, index_dtype
@@ -88,6 +89,39 @@ def adjacency(
     if directed or not graph.directed:
         return graph
     return _both_ways_on_device(graph) if graph.device_arrays is not None else _both_ways(graph)
+
+
+def to_search(
+    csgraph: Any, directed: bool, unweighted: bool, *, finite: bool, rows: Rows | None
+) -> Graph:
+    """Return the graph of a matrix as :func:`adjacency` does, possibly with parallel edges."""
+    both = None
+    if rows is not None and not directed and not (unweighted and finite):
+        both = _rows_both_ways(rows, unweighted)
+    if both is None:
+        return adjacency(csgraph, directed, unweighted, finite=finite, rows=rows)
+    if unweighted:
+        return Graph.from_csr(*both[:2], copy=False)
+    return fresh_matrix(both, _from_rows, skips_nan=True) or _from_rows(*both)
+
+
+def _rows_both_ways(rows: Rows, unweighted: bool) -> tuple[Any, Any, Any] | None:
+    """Return rows with every edge in both directions, or None for unusual ones."""
+    (indptr, indices, given), m = rows, len(rows.indices)
+    usual = all(isinstance(a, np.ndarray) and a.flags.c_contiguous for a in rows)
+    if not usual or len(given) != m or len(indptr) < 2:
+        return None
+    weights = None if unweighted else rows.exact()
+    if indptr.dtype != np.int32 or indices.dtype != np.int32:
+        return None
+    if weights is not None and weights.dtype != np.float64:
+        return None
+    starts, targets = np.empty_like(indptr), np.empty(2 * m, np.int32)
+    values = None if weights is None else np.empty(2 * m)
+    same = _cpu.both_ways(indptr, indices, weights, starts, targets, values)
+    if same is None:
+        return None
+    return (indptr, indices, weights) if same else (starts, targets, values)
 
 
 def lies_on_device(matrix: Any) -> bool:

@@ -29,7 +29,7 @@ NO_VERTEX = -9999
 _SMALL, _SMALL_ALONE = 1 << 17, 1 << 14
 #: Entries of all rows up to which several searches, or one within a limit, are tried as well, since
 #: they may reach little, and edges they look at before they are given up.
-_TRIED, _TRIED_EDGES = 1 << 20, 1 << 15
+_TRIED, _TRIED_EDGES = 1 << 22, 1 << 15
 
 #: Vertices of a dense matrix, and entries of all rows, up to which searches of the matrix itself
 #: are faster than those of its edges, and entries visited per thread.

@@ -7,7 +7,7 @@ any method; the shortest-path tree determines the nearest source of each vertex.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from nearfar.raster.solve import cost_distance
 from nearfar.registry import CHOICES, Variant
 from nearfar.solve.arrays import clear_unreached, distinct_sources, external_names
 from nearfar.solve.k_nearest import Nearest, k_nearest
+from nearfar.solve.matrix.fresh import MatrixGraph, is_fresh
 from nearfar.solve.one import solve_one
 from nearfar.solve.option_types import SearchOptions
 from nearfar.solve.steps.request import (
@@ -183,7 +184,7 @@ def _within(
     """Search from all sources at once if a limit keeps the search small; else return None."""
     if limit is None or method != "auto" or device not in ("auto", "cpu") or options:
         return None
-    if graph.on_device or graph.n_negative:
+    if graph.on_device or is_fresh(graph) or graph.n_negative:
         return None
     check_threads(threads)
     check_stats(stats)
@@ -202,15 +203,18 @@ def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
     source of each vertex. O(n + m).
     """
     xp: Any = np if graph.device_arrays is None else runtime.cupy()
-    indptr, indices, weights = graph.device_arrays or (graph.indptr, graph.indices, graph.weights)
-    weights = xp.ones(graph.n_edges, dtype=np.int32) if weights is None else weights
-    end = xp.asarray(np.array([graph.n_edges + len(sources)]))
-    return Graph(
+    bare = graph.bare if isinstance(graph, MatrixGraph) else None
+    given = bare or graph.device_arrays
+    indptr, indices, weights = given or (graph.indptr, graph.indices, graph.weights)
+    weights = xp.ones(len(indices), dtype=np.int32) if weights is None else weights
+    end = xp.asarray(np.array([len(indices) + len(sources)]))
+    joined = (
         xp.concatenate((indptr, end)),
         xp.concatenate((indices, xp.asarray(sources.astype(graph.index_dtype)))),
         xp.concatenate((weights, xp.zeros(len(sources), dtype=graph.weight_dtype))),
-        copy=False,
     )
+    fresh = None if bare is None else cast("MatrixGraph", graph).joined(*joined)
+    return fresh or Graph(*joined, copy=False)
 
 
 def _tops(before: Any, root: int) -> Any:

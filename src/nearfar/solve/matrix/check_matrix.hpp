@@ -18,6 +18,7 @@ struct EdgeFacts {
 #define NEARFAR_DECLARE_CHECK(level)                                                     \
   namespace level {                                                                      \
   EdgeFacts check_edges(const BareCsr& csr);                                             \
+  EdgeFacts check_weights(const double* weights, std::size_t m);                         \
   /* Copies the weights; false, and an unfinished copy, unless all are whole and fit. */ \
   template <class Small>                                                                 \
   bool check_and_narrow(const BareCsr& csr, Small* out, EdgeFacts& facts);               \

@@ -60,6 +60,23 @@ EdgeFacts check_edges(const BareCsr& csr) {
   return found;
 }
 
+EdgeFacts check_weights(const double* weights, std::size_t m) {
+  Doubles low = {}, high = {};
+  std::size_t e = 0;
+  for (; e + kLanes <= m; e += kLanes) {
+    Doubles w;
+    load(w, weights + e);
+    low = w < low ? w : low;
+    high = w > high ? w : high;
+  }
+  EdgeFacts found{0, -greatest_lane(-low), greatest_lane(high)};
+  for (; e < m; ++e) {
+    found.least = weights[e] < found.least ? weights[e] : found.least;
+    found.greatest = weights[e] > found.greatest ? weights[e] : found.greatest;
+  }
+  return found;
+}
+
 template <class Small>
 bool check_and_narrow(const BareCsr& csr, Small* out, EdgeFacts& facts) {
   constexpr std::size_t kBlock = 128;  // edges between two checks

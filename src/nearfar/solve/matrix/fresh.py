@@ -47,13 +47,13 @@ class MatrixArrays:
     def __init__(self, rows: _Rows, make: Callable[[Any, Any, Any], Graph]) -> None:
         #: The arrays until they are validated, then None.
         self.bare: _Rows | None = rows
-        self._make = make
+        self.make = make
         self._checked: Any = None
 
     def checked(self) -> Any:
         """Return the arrays, which are validated by the first call."""
         if self.bare is not None:
-            self._checked = self._make(*self.bare)._arrays
+            self._checked = self.make(*self.bare)._arrays
             self.bare = None
         return self._checked
 
@@ -80,6 +80,14 @@ class MatrixGraph(Graph):
     def bare(self) -> _Rows | None:
         """Arrays until they are validated, then None."""
         return self._matrix.bare
+
+    def joined(self, indptr: Any, indices: Any, weights: Any) -> MatrixGraph | None:
+        """Return a graph over longer rows that are validated as these; None for too many edges."""
+        if len(indices) > np.iinfo(np.int32).max:
+            return None
+        return MatrixGraph(
+            (indptr.astype(np.int32), indices, weights), self._matrix.make, self.skips_nan
+        )
 
     def check(self) -> None:
         """Validate the rows, if this has not been done."""

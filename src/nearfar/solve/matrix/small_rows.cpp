@@ -14,6 +14,7 @@
 #include "cpu/bindings/call.hpp"
 #include "cpu/distances/tight_edges.hpp"
 #include "cpu/heaps/dary_heap.hpp"
+#include "cpu/memory/fill.hpp"
 #include "solve/matrix/check_matrix.hpp"
 #include "solve/matrix/roots.hpp"
 
@@ -26,7 +27,7 @@ enum class Edges { along, both, against };
 
 struct SmallCsr {
   using Weight = double;
-  int32_t n = 0;
+  int32_t n = 0, m = 0;
   const int32_t* indptr = nullptr;
   const int32_t* indices = nullptr;
   const double* weights = nullptr;
@@ -36,9 +37,9 @@ struct SmallCsr {
 class SmallRows {
  public:
   // Returns false if an array has another dtype, or an edge is negative or infinite or leads
-  // nowhere.
+  // nowhere. Unless `all`, the search checks the rows that it reads.
   bool read(const ConstArray& indptr, const ConstArray& indices,
-            const std::optional<ConstArray>& weights) {
+            const std::optional<ConstArray>& weights, bool all) {
     const std::size_t n = indptr.size() - 1, m = indices.size();
     constexpr std::size_t kMost = std::numeric_limits<int32_t>::max() / 2;
     if (n >= kMost || m >= kMost) return false;
@@ -46,17 +47,18 @@ class SmallRows {
     csr_.indptr = narrow(indptr, indptr_);
     csr_.indices = narrow(indices, indices_);
     if (csr_.indptr == nullptr || csr_.indices == nullptr) return false;
+    if (!weights) weights_.assign(m, 1.0);
+    csr_.weights = weights ? static_cast<const double*>(weights->data()) : weights_.data();
+    csr_.m = static_cast<int32_t>(m);
+    if (!all) return !weights || fit(NEARFAR_PICK_ISA(check_weights)(csr_.weights, m));
     bool rising = csr_.indptr[0] == 0 && csr_.indptr[n] == static_cast<int32_t>(m);
     for (std::size_t v = 0; v < n; ++v) rising &= csr_.indptr[v] <= csr_.indptr[v + 1];
     if (!rising) return false;
-    if (!weights) weights_.assign(m, 1.0);
-    csr_.weights = weights ? static_cast<const double*>(weights->data()) : weights_.data();
     BareCsr bare;
-    bare.n = csr_.n, bare.m = static_cast<int32_t>(m);
+    bare.n = csr_.n, bare.m = csr_.m;
     bare.indptr = csr_.indptr, bare.indices = csr_.indices, bare.weights = csr_.weights;
     const EdgeFacts facts = NEARFAR_PICK_ISA(check_edges(bare));
-    return (m == 0 || facts.top < n) && facts.least >= 0 &&
-           std::isfinite(facts.greatest * static_cast<double>(n));
+    return (m == 0 || facts.top < n) && fit(facts);
   }
 
   // Adds the reverse of each edge, or replaces each edge by it.
@@ -81,11 +83,17 @@ class SmallRows {
       }
     indptr_ = std::move(starts), indices_ = std::move(targets), weights_ = std::move(values);
     csr_.indptr = indptr_.data(), csr_.indices = indices_.data(), csr_.weights = weights_.data();
+    csr_.m = csr_.indptr[n];
   }
 
   const SmallCsr& csr() const { return csr_; }
 
  private:
+  // Whether no weight is negative and no sum is infinite.
+  bool fit(const EdgeFacts& facts) const {
+    return facts.least >= 0 && std::isfinite(facts.greatest * static_cast<double>(csr_.n));
+  }
+
   // Returns the values as int32; null if they do not fit or have another dtype.
   static const int32_t* narrow(const ConstArray& given, std::vector<int32_t>& own) {
     if (given.dtype() == nb::dtype<int32_t>()) {
@@ -111,9 +119,9 @@ class SmallSearch {
       : csr_(csr), limit_(limit), edges_left_(edges), heap_(csr.n) {}
 
   // Writes the distances from the nearest of the sources and, unless null, the predecessors of
-  // reached vertices. Returns false if it would look at too many edges.
+  // reached vertices. Returns false if it would look at too many edges, or at a wrong one.
   bool by_heap(std::span<const int32_t> sources, double* d, int32_t* before) {
-    std::fill_n(d, csr_.n, unreached<double>());
+    fill_numbers(d, static_cast<std::size_t>(csr_.n), unreached<double>());
     heap_.clear();
     level_ = false;
     for (const int32_t source : sources) d[source] = 0, heap_.insert(source, 0);
@@ -121,9 +129,11 @@ class SmallSearch {
     double here;
     while (heap_.pop(u, here)) {
       if (here != d[u]) continue;
-      if ((edges_left_ -= csr_.indptr[u + 1] - csr_.indptr[u]) < 0) return false;
-      for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
+      const int32_t first = csr_.indptr[u], last = csr_.indptr[u + 1];
+      if (!looks_at(first, last)) return false;
+      for (int32_t e = first; e < last; ++e) {
         const int32_t v = csr_.indices[e];
+        if (static_cast<uint32_t>(v) >= static_cast<uint32_t>(csr_.n)) return false;
         const double sum = here + csr_.weights[e];
         if (sum < d[v] && sum <= limit_) {
           d[v] = sum, heap_.insert(v, sum);
@@ -138,16 +148,18 @@ class SmallSearch {
 
   // The same where every edge counts 1.
   bool by_levels(std::span<const int32_t> sources, double* d, int32_t* before) {
-    std::fill_n(d, csr_.n, unreached<double>());
+    fill_numbers(d, static_cast<std::size_t>(csr_.n), unreached<double>());
     queue_.assign(sources.begin(), sources.end());
     for (const int32_t source : sources) d[source] = 0;
     for (std::size_t at = 0; at < queue_.size(); ++at) {
       const int32_t u = queue_[at];
       const double sum = d[u] + 1;
       if (sum > limit_) return true;
-      if ((edges_left_ -= csr_.indptr[u + 1] - csr_.indptr[u]) < 0) return false;
-      for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
+      const int32_t first = csr_.indptr[u], last = csr_.indptr[u + 1];
+      if (!looks_at(first, last)) return false;
+      for (int32_t e = first; e < last; ++e) {
         const int32_t v = csr_.indices[e];
+        if (static_cast<uint32_t>(v) >= static_cast<uint32_t>(csr_.n)) return false;
         if (d[v] == unreached<double>()) {
           d[v] = sum, queue_.push_back(v);
           if (before != nullptr) before[v] = u;
@@ -164,6 +176,12 @@ class SmallSearch {
   bool on_a_level() const { return level_; }
 
  private:
+  // Counts the edges of a row; returns false if the row is malformed or they are too many.
+  bool looks_at(int32_t first, int32_t last) {
+    edges_left_ -= last - first;
+    return 0 <= first && first <= last && last <= csr_.m && edges_left_ >= 0;
+  }
+
   const SmallCsr& csr_;
   const double limit_;
   int64_t edges_left_;
@@ -199,7 +217,7 @@ bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray>
   }
   nb::gil_scoped_release release;
   SmallRows rows;
-  if (!rows.read(indptr, indices, weights)) return false;
+  if (!rows.read(indptr, indices, weights, !most || edges != Edges::along)) return false;
   if (edges != Edges::along) rows.reverse_edges(edges == Edges::both);
   const SmallCsr& csr = rows.csr();
   SmallSearch search(csr, limit ? *limit : unreached<double>(),
@@ -208,7 +226,7 @@ bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray>
     const std::span<const int32_t> own(from.data() + i, joined ? from.size() : 1);
     double* const row = out + i * n;
     int32_t* const tree = before == nullptr ? nullptr : before + i * n;
-    if (tree != nullptr) std::fill_n(tree, n, kNoVertex);
+    if (tree != nullptr) fill_numbers(tree, n, kNoVertex);
     if (!(weights ? search.by_heap(own, row, tree) : search.by_levels(own, row, tree)))
       return false;
     if (tree == nullptr || !search.on_a_level()) continue;
