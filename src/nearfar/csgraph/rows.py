@@ -161,7 +161,8 @@ def _small(
     indptr, indices = np.ascontiguousarray(rows.indptr), np.ascontiguousarray(rows.indices)
     direction = "along" if directed else "both"
     given = indptr, indices, weights, direction, sources, joined, limit
-    return out if _cpu.small_rows(*given, *out, None if small else _TRIED_EDGES) else None
+    most = _TRIED_EDGES if directed else _TRIED_EDGES + m  # the columns take as long
+    return out if _cpu.small_rows(*given, *out, None if small else most) else None
 
 
 def _out(k: int, n: int, predecessors: bool, joined: bool) -> Found:

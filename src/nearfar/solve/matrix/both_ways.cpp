@@ -1,11 +1,10 @@
 // The rows of a matrix together with those of its transpose, for searches of undirected edges.
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <optional>
-#include <vector>
 
 #include "cpu/bindings/bindings.hpp"
+#include "solve/matrix/columns.hpp"
 
 namespace nearfar {
 namespace {
@@ -33,28 +32,7 @@ std::optional<bool> both_ways(Column indptr, Column indices, std::optional<Value
   bool rising = row[0] == 0 && row[n] == static_cast<int32_t>(m);
   for (std::size_t v = 0; v < n; ++v) rising &= row[v] <= row[v + 1];
   if (!rising) return std::nullopt;
-  std::fill_n(out, n + 1, 0);
-  for (std::size_t e = 0; e < m; ++e) {
-    const auto v = static_cast<uint32_t>(column[e]);
-    if (v >= n) return std::nullopt;
-    ++out[v + 1];
-  }
-  std::vector<int32_t> next(n);  // place of the next entry of each column
-  for (std::size_t v = 0; v < n; ++v) {
-    next[v] = out[v] + row[v + 1] - row[v];
-    out[v + 1] += next[v];
-  }
-  for (std::size_t u = 0; u < n; ++u) {
-    const auto first = static_cast<std::size_t>(row[u]),
-               last = static_cast<std::size_t>(row[u + 1]);
-    std::copy(column + first, column + last, to + out[u]);
-    if (w != nullptr) std::copy(weight + first, weight + last, w + out[u]);
-    for (std::size_t e = first; e < last; ++e) {
-      const int32_t at = next[column[e]]++;
-      to[at] = static_cast<int32_t>(u);
-      if (w != nullptr) w[at] = weight[e];
-    }
-  }
+  if (!write_columns(n, row, column, weight, true, out, to, w)) return std::nullopt;
   for (std::size_t v = 0; v < n; ++v) {
     const auto own = static_cast<std::size_t>(row[v + 1] - row[v]);
     const int32_t* const first = to + out[v];

@@ -4,8 +4,10 @@
 // Graph and making Paths take a hundred. This file checks the arrays in one pass and searches with
 // a heap, or by levels if every edge counts 1. Distances and predecessors are those of every other
 // method: the least fixed point of rounded sums, and the tight-edge rule of tight_edges.hpp.
+#include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +18,7 @@
 #include "cpu/heaps/dary_heap.hpp"
 #include "cpu/memory/fill.hpp"
 #include "solve/matrix/check_matrix.hpp"
+#include "solve/matrix/columns.hpp"
 #include "solve/matrix/roots.hpp"
 
 namespace nearfar {
@@ -33,66 +36,71 @@ struct SmallCsr {
   const double* weights = nullptr;
 };
 
-// The rows of a matrix, with unit weights or both directions of the edges where asked for.
+// The rows of a matrix, its columns, or both.
 class SmallRows {
  public:
   // Returns false if an array has another dtype, or an edge is negative or infinite or leads
-  // nowhere. Unless `all`, the search checks the rows that it reads.
+  // nowhere. Unless `all`, the search checks the edges that it reads along the rows.
   bool read(const ConstArray& indptr, const ConstArray& indices,
-            const std::optional<ConstArray>& weights, bool all) {
+            const std::optional<ConstArray>& weights, Edges edges, bool all) {
     const std::size_t n = indptr.size() - 1, m = indices.size();
     constexpr std::size_t kMost = std::numeric_limits<int32_t>::max() / 2;
     if (n >= kMost || m >= kMost) return false;
-    csr_.n = static_cast<int32_t>(n);
-    csr_.indptr = narrow(indptr, indptr_);
-    csr_.indices = narrow(indices, indices_);
-    if (csr_.indptr == nullptr || csr_.indices == nullptr) return false;
-    if (!weights) weights_.assign(m, 1.0);
-    csr_.weights = weights ? static_cast<const double*>(weights->data()) : weights_.data();
-    csr_.m = static_cast<int32_t>(m);
-    if (!all) return !weights || fit(NEARFAR_PICK_ISA(check_weights)(csr_.weights, m));
-    bool rising = csr_.indptr[0] == 0 && csr_.indptr[n] == static_cast<int32_t>(m);
-    for (std::size_t v = 0; v < n; ++v) rising &= csr_.indptr[v] <= csr_.indptr[v + 1];
-    if (!rising) return false;
-    BareCsr bare;
-    bare.n = csr_.n, bare.m = csr_.m;
-    bare.indptr = csr_.indptr, bare.indices = csr_.indices, bare.weights = csr_.weights;
-    const EdgeFacts facts = NEARFAR_PICK_ISA(check_edges(bare));
-    return (m == 0 || facts.top < n) && fit(facts);
-  }
-
-  // Adds the reverse of each edge, or replaces each edge by it.
-  void reverse_edges(bool keeps) {
-    const auto n = static_cast<std::size_t>(csr_.n), m = static_cast<std::size_t>(csr_.indptr[n]);
-    std::vector<int32_t> starts(n + 1, 0), targets(keeps ? 2 * m : m);
-    std::vector<double> values(targets.size());
-    for (std::size_t u = 0; u < n; ++u) {
-      if (keeps) starts[u + 1] += csr_.indptr[u + 1] - csr_.indptr[u];
-      for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) ++starts[csr_.indices[e] + 1];
+    rows_.n = static_cast<int32_t>(n), rows_.m = static_cast<int32_t>(m);
+    rows_.indptr = narrow(indptr, indptr_);
+    rows_.indices = narrow(indices, indices_);
+    rows_.weights = weights ? static_cast<const double*>(weights->data()) : nullptr;
+    if (rows_.indptr == nullptr || rows_.indices == nullptr) return false;
+    const bool turned = edges != Edges::along;
+    EdgeFacts facts;
+    if (weights && all && !turned) {
+      BareCsr bare;
+      bare.n = rows_.n, bare.m = rows_.m;
+      bare.indptr = rows_.indptr, bare.indices = rows_.indices, bare.weights = rows_.weights;
+      facts = NEARFAR_PICK_ISA(check_edges(bare));
+    } else if (weights) {
+      facts = NEARFAR_PICK_ISA(check_weights)(rows_.weights, m);
+    } else if (!turned) {
+      for (std::size_t e = 0; e < m; ++e)
+        facts.top = std::max(facts.top, static_cast<uint32_t>(rows_.indices[e]));
     }
-    for (std::size_t u = 0; u < n; ++u) starts[u + 1] += starts[u];
-    std::vector<int32_t> next(starts.begin(), starts.end() - 1);
-    const auto add = [&](int32_t from, int32_t to, double weight) {
-      targets[next[from]] = to, values[next[from]++] = weight;
-    };
-    for (int32_t u = 0; u < csr_.n; ++u)
-      for (int32_t e = csr_.indptr[u]; e < csr_.indptr[u + 1]; ++e) {
-        const int32_t v = csr_.indices[e];
-        if (keeps) add(u, v, csr_.weights[e]);
-        add(v, u, csr_.weights[e]);
-      }
-    indptr_ = std::move(starts), indices_ = std::move(targets), weights_ = std::move(values);
-    csr_.indptr = indptr_.data(), csr_.indices = indices_.data(), csr_.weights = weights_.data();
-    csr_.m = csr_.indptr[n];
+    if (facts.least < 0 || !std::isfinite(facts.greatest * static_cast<double>(n))) return false;
+    bool rising = (m == 0 || facts.top < n) && rows_.indptr[0] == 0 && rows_.indptr[n] == rows_.m;
+    if (all || turned)
+      for (std::size_t v = 0; v < n; ++v) rising &= rows_.indptr[v] <= rows_.indptr[v + 1];
+    if (!rising || !turned) return rising;
+    parts_ = {edges == Edges::both ? &rows_ : nullptr, &columns_.csr};
+    return columns_.write(rows_, false);
   }
 
-  const SmallCsr& csr() const { return csr_; }
+  int32_t n() const { return rows_.n; }
+  // One or two lists of edges from each vertex, or null.
+  const std::array<const SmallCsr*, 2>& parts() const { return parts_; }
+
+  // Returns all edges in one list.
+  const SmallCsr& whole() {
+    if (parts_[1] == nullptr) return *parts_[0];
+    if (parts_[0] == nullptr) return *parts_[1];
+    if (whole_.csr.indptr == nullptr) whole_.write(rows_, true);
+    return whole_.csr;
+  }
 
  private:
-  // Whether no weight is negative and no sum is infinite.
-  bool fit(const EdgeFacts& facts) const {
-    return facts.least >= 0 && std::isfinite(facts.greatest * static_cast<double>(csr_.n));
-  }
+  struct Columns {
+    bool write(const SmallCsr& rows, bool after_rows) {
+      const auto n = static_cast<std::size_t>(rows.n);
+      const auto m = static_cast<std::size_t>(rows.m) * (after_rows ? 2 : 1);
+      indptr.reset(new int32_t[n + 1]);
+      indices.reset(new int32_t[m]);
+      if (rows.weights != nullptr) weights.reset(new double[m]);
+      csr = {rows.n, static_cast<int32_t>(m), indptr.get(), indices.get(), weights.get()};
+      return write_columns(n, rows.indptr, rows.indices, rows.weights, after_rows, indptr.get(),
+                           indices.get(), weights.get());
+    }
+    SmallCsr csr;
+    std::unique_ptr<int32_t[]> indptr, indices;
+    std::unique_ptr<double[]> weights;
+  };
 
   // Returns the values as int32; null if they do not fit or have another dtype.
   static const int32_t* narrow(const ConstArray& given, std::vector<int32_t>& own) {
@@ -107,21 +115,22 @@ class SmallRows {
     return bits <= std::numeric_limits<int32_t>::max() ? own.data() : nullptr;
   }
 
-  SmallCsr csr_;
+  SmallCsr rows_;
   std::vector<int32_t> indptr_, indices_;
-  std::vector<double> weights_;
+  Columns columns_, whole_;
+  std::array<const SmallCsr*, 2> parts_{&rows_, nullptr};
 };
 
 class SmallSearch {
  public:
   // `edges`: the most that all searches look at.
-  SmallSearch(const SmallCsr& csr, double limit, int64_t edges)
-      : csr_(csr), limit_(limit), edges_left_(edges), heap_(csr.n) {}
+  SmallSearch(const SmallRows& rows, double limit, int64_t edges)
+      : parts_(rows.parts()), n_(rows.n()), limit_(limit), edges_left_(edges), heap_(n_) {}
 
   // Writes the distances from the nearest of the sources and, unless null, the predecessors of
   // reached vertices. Returns false if it would look at too many edges, or at a wrong one.
   bool by_heap(std::span<const int32_t> sources, double* d, int32_t* before) {
-    fill_numbers(d, static_cast<std::size_t>(csr_.n), unreached<double>());
+    fill_numbers(d, static_cast<std::size_t>(n_), unreached<double>());
     heap_.clear();
     level_ = false;
     for (const int32_t source : sources) d[source] = 0, heap_.insert(source, 0);
@@ -129,44 +138,38 @@ class SmallSearch {
     double here;
     while (heap_.pop(u, here)) {
       if (here != d[u]) continue;
-      const int32_t first = csr_.indptr[u], last = csr_.indptr[u + 1];
-      if (!looks_at(first, last)) return false;
-      for (int32_t e = first; e < last; ++e) {
-        const int32_t v = csr_.indices[e];
-        if (static_cast<uint32_t>(v) >= static_cast<uint32_t>(csr_.n)) return false;
-        const double sum = here + csr_.weights[e];
+      const bool fits = each_edge<true>(u, [&](int32_t v, double weight) {
+        const double sum = here + weight;
         if (sum < d[v] && sum <= limit_) {
           d[v] = sum, heap_.insert(v, sum);
           if (before != nullptr) before[v] = u, level_ |= sum == here;
         } else if (before != nullptr && sum == d[v] && u < before[v] && here < sum) {
           before[v] = u;
         }
-      }
+      });
+      if (!fits) return false;
     }
     return true;
   }
 
   // The same where every edge counts 1.
   bool by_levels(std::span<const int32_t> sources, double* d, int32_t* before) {
-    fill_numbers(d, static_cast<std::size_t>(csr_.n), unreached<double>());
+    fill_numbers(d, static_cast<std::size_t>(n_), unreached<double>());
     queue_.assign(sources.begin(), sources.end());
     for (const int32_t source : sources) d[source] = 0;
     for (std::size_t at = 0; at < queue_.size(); ++at) {
       const int32_t u = queue_[at];
       const double sum = d[u] + 1;
       if (sum > limit_) return true;
-      const int32_t first = csr_.indptr[u], last = csr_.indptr[u + 1];
-      if (!looks_at(first, last)) return false;
-      for (int32_t e = first; e < last; ++e) {
-        const int32_t v = csr_.indices[e];
-        if (static_cast<uint32_t>(v) >= static_cast<uint32_t>(csr_.n)) return false;
+      const bool fits = each_edge<false>(u, [&](int32_t v, double) {
         if (d[v] == unreached<double>()) {
           d[v] = sum, queue_.push_back(v);
           if (before != nullptr) before[v] = u;
         } else if (before != nullptr && sum == d[v] && u < before[v]) {
           before[v] = u;
         }
-      }
+      });
+      if (!fits) return false;
     }
     return true;
   }
@@ -176,13 +179,26 @@ class SmallSearch {
   bool on_a_level() const { return level_; }
 
  private:
-  // Counts the edges of a row; returns false if the row is malformed or they are too many.
-  bool looks_at(int32_t first, int32_t last) {
-    edges_left_ -= last - first;
-    return 0 <= first && first <= last && last <= csr_.m && edges_left_ >= 0;
+  // Calls relax(target, weight) for the edges of a vertex. Returns false if its row is malformed or
+  // has too many edges.
+  template <bool kWeighted, class Relax>
+  NEARFAR_INLINE bool each_edge(int32_t u, const Relax& relax) {
+    for (const SmallCsr* const csr : parts_) {
+      if (csr == nullptr) continue;
+      const int32_t first = csr->indptr[u], last = csr->indptr[u + 1];
+      edges_left_ -= int64_t{last} - first;
+      if (first < 0 || last < first || csr->m < last || edges_left_ < 0) return false;
+      for (int32_t e = first; e < last; ++e) {
+        const int32_t v = csr->indices[e];
+        if (static_cast<uint32_t>(v) >= static_cast<uint32_t>(n_)) return false;
+        relax(v, kWeighted ? csr->weights[e] : 1);
+      }
+    }
+    return true;
   }
 
-  const SmallCsr& csr_;
+  const std::array<const SmallCsr*, 2> parts_;
+  const int32_t n_;
   const double limit_;
   int64_t edges_left_;
   bool level_ = false;
@@ -217,10 +233,8 @@ bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray>
   }
   nb::gil_scoped_release release;
   SmallRows rows;
-  if (!rows.read(indptr, indices, weights, !most || edges != Edges::along)) return false;
-  if (edges != Edges::along) rows.reverse_edges(edges == Edges::both);
-  const SmallCsr& csr = rows.csr();
-  SmallSearch search(csr, limit ? *limit : unreached<double>(),
+  if (!rows.read(indptr, indices, weights, edges, !most)) return false;
+  SmallSearch search(rows, limit ? *limit : unreached<double>(),
                      most ? *most : std::numeric_limits<int64_t>::max());
   for (std::size_t i = 0; i < k; ++i) {
     const std::span<const int32_t> own(from.data() + i, joined ? from.size() : 1);
@@ -230,7 +244,7 @@ bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray>
     if (!(weights ? search.by_heap(own, row, tree) : search.by_levels(own, row, tree)))
       return false;
     if (tree == nullptr || !search.on_a_level()) continue;
-    TightEdges<SmallCsr>(csr, row).predecessors(own, false, tree);
+    TightEdges<SmallCsr>(rows.whole(), row).predecessors(own, false, tree);
     for (std::size_t v = 0; v < n; ++v) tree[v] = tree[v] < 0 ? kNoVertex : tree[v];
   }
   if (top != nullptr && before != nullptr) find_roots(before, out, n, top);
