@@ -12,6 +12,8 @@ keep their earlier results. ``--scale tiny`` tests the script.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.csgraph as theirs
+from scipy.spatial import KDTree
 
 import nearfar.csgraph as ours
 from in_parts import Rows, answer
@@ -73,6 +76,81 @@ def scipy_door(scale: str) -> Rows:
                 n_edges=graph.n_edges,
                 n_sources=k,
             )
+
+
+def matrices(scale: str) -> Iterator[tuple[str, Any]]:
+    """Return small and medium matrices of several kinds, fresh ones for every call's conversion."""
+    rng = np.random.default_rng(7)
+    small = SHRINK[scale] == 1
+
+    def sparse(n: int, degree: float) -> Any:
+        size = int(n * degree)
+        s, t = rng.integers(0, n, size), rng.integers(0, n, size)
+        return sp.coo_array((rng.random(size) + 0.01, (s, t)), shape=(n, n)).tocsr()
+
+    def lattice(side: int) -> Any:
+        cells = np.arange(side * side).reshape(side, side)
+        s = np.concatenate((cells[:, :-1].ravel(), cells[:-1].ravel()))
+        t = np.concatenate((cells[:, 1:].ravel(), cells[1:].ravel()))
+        weights = rng.random(len(s)) + 0.01
+        return sp.coo_array((weights, (s, t)), shape=(side * side,) * 2).tocsr()
+
+    def near(n: int, k: int = 8) -> Any:
+        points = rng.random((n, 3))
+        lengths, found = KDTree(points).query(points, k + 1)
+        arrays = lengths[:, 1:].ravel(), found[:, 1:].ravel(), np.arange(0, n * k + 1, k)
+        return sp.csr_array(arrays, shape=(n, n))
+
+    for n in (50, 200, 600) if small else (20,):
+        yield f"dense {n}", rng.random((n, n)) + 0.01
+    for n, degree in ((100, 4), (1_000, 5), (5_000, 1.2), (30_000, 6)) if small else ((50, 4),):
+        yield f"random {n:,}, degree {degree}", sparse(n, degree)
+    for side in (30, 200, 700) if small else (6,):
+        yield f"lattice {side} x {side}", lattice(side)
+    for n in (500, 30_000) if small else (30,):
+        yield f"neighbours {n:,}", near(n)
+
+
+def calls_door(scale: str) -> Rows:
+    """Measure calls of small and medium matrices with the arguments that SciPy has."""
+    for name, matrix in matrices(scale):
+        n, longest = matrix.shape[0], float(matrix.max())
+        many = np.arange(0, n, -(-n // 30))
+        asked: dict[str, dict[str, Any]] = {
+            "one source": {"indices": 0},
+            "one source, predecessors": {"indices": 0, "return_predecessors": True},
+            "one source, limit": {"indices": 0, "limit": longest},
+            "30 sources": {"indices": many},
+            "30 sources, predecessors": {"indices": many, "return_predecessors": True},
+            "30 sources, limit": {"indices": many, "limit": longest},
+            "nearest of 30": {"indices": many, "min_only": True},
+            "30 sources, unweighted": {"indices": many, "unweighted": True},
+        }
+        if n <= 1_000:
+            asked["all"] = {}
+        for what, directed in itertools.product(asked, (True, False)):
+            given = {**asked[what], "directed": directed}
+
+            def run(module: Any, often: int, matrix: Any = matrix, given: Any = given) -> Any:
+                for _ in range(often):
+                    found = module.dijkstra(matrix, **given)
+                return found[0] if isinstance(found, tuple) else found
+
+            began = time.perf_counter()
+            run(theirs, 1)
+            often = max(1, int(2e-3 / (time.perf_counter() - began)))
+            samples = take_turns(
+                {
+                    "scipy": functools.partial(run, theirs, often),
+                    "nearfar": functools.partial(run, ours, often),
+                },
+                ROUNDS,
+                np.array_equal,
+                2.0,
+            )
+            call = what if directed else f"{what}, undirected"
+            more = {"matrix": name, "call": call, "n_vertices": n, "calls_per_sample": often}
+            yield line(f"{name}: {call}", "nearfar", samples, **more)
 
 
 def cupy_door(scale: str) -> Rows:
@@ -204,7 +282,13 @@ def isomap_door(scale: str) -> Rows:
     yield line("Isomap.fit, its shortest paths", "scipy", inner, **points_only)
 
 
-DOORS = {"scipy": scipy_door, "cupy": cupy_door, "networkx": networkx_door, "isomap": isomap_door}
+DOORS = {
+    "scipy": scipy_door,
+    "calls": calls_door,
+    "cupy": cupy_door,
+    "networkx": networkx_door,
+    "isomap": isomap_door,
+}
 
 
 if __name__ == "__main__":

@@ -262,7 +262,15 @@ def csr_arrays(matrix: Any) -> tuple[Any, Any, Any]:
     n, starts = csr.shape[0], len(csr.indptr)
     if starts != n + 1:
         raise GraphError(f"indptr has {starts} entries: a matrix of {n} rows needs {n + 1}")
-    return csr.indptr, csr.indices, csr.data
+    return _in_32_bits(csr.indptr), _in_32_bits(csr.indices), csr.data
+
+
+def _in_32_bits(numbers: Any) -> Any:
+    """Return int64 numbers of a host array as int32 if they fit."""
+    if not isinstance(numbers, np.ndarray) or numbers.dtype != np.int64:
+        return numbers
+    fit = 0 <= np.bitwise_or.reduce(numbers) <= np.iinfo(np.int32).max
+    return numbers.astype(np.int32) if fit else numbers
 
 
 def refuse_row(at: int, value: Any, m: int) -> NoReturn:
