@@ -64,6 +64,8 @@ def sink_of(
     whole = own or runtime.is_device_array(out) or _in_place(out, run)
     scratch = run.plan.scratch_bytes()
     must_look = not whole and (reduction is None or not run.plan.on_device)
+    if must_look:  # unless all rows are one block anyway
+        must_look = 4 * _matrix_bytes(run, 0) + scratch > _ALWAYS_FREE
     free = _room(run, held, (0 if stay else kept, less), scratch, memory, must_look=must_look)
     if whole:
         k = max(len(run.rows), 1)
