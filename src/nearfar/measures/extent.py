@@ -40,7 +40,7 @@ from nearfar.system.threads import check_threads
 
 _FOR_EACH = 32  # searches done for each one of the next step
 _TOGETHER = 64  # most searches of a step
-_BOUNDS = 1e-8  # seconds per vertex to tighten bounds after a search
+_SEARCH, _BOUNDS = 1e-4, 1e-8  # seconds per search and per vertex besides the search itself
 _INFINITE = "there is no greatest distance: take the largest component"
 
 
@@ -303,7 +303,7 @@ class _Bounds:
         self.upper = np.full(n, unreached_value(np.dtype(np.int64 if whole else np.float64)))
         self.upper = self.upper.astype(self.dtype)
         self.exact = np.zeros(n, dtype=bool)
-        self.searches, self.compared = 0, _FOR_EACH // 2
+        self.searches, self.compared = 0, 2
 
     def extreme(self, stats: Any, greatest: bool, every: bool = False) -> tuple[Any, list[Any]]:
         """Return diameter or radius and, with ``every``, all vertices that have it."""
@@ -346,7 +346,7 @@ class _Bounds:
         request = Request(n_sources=left, device=device, threads=threads)
         together = rank(self.graph, request._replace(problem="batch"))[0].seconds
         alone = rank(self.graph, request._replace(n_sources=1))[0].seconds
-        return together < self.searches * (alone + _BOUNDS * self.graph.n_vertices)
+        return together < self.searches * (alone + _SEARCH + _BOUNDS * self.graph.n_vertices)
 
     def _finish(self, sources: NDArray[np.intp]) -> None:
         """Search from each of some vertices, without bounds for others."""
