@@ -31,6 +31,7 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.turns import TurnGraph
 from nearfar.measures.simple import measured_turns, refuse_unreached
 from nearfar.options import canonical_device
+from nearfar.prepared import is_prepared
 from nearfar.registry import Request
 from nearfar.solve.many import distances
 from nearfar.solve.one import sssp
@@ -339,7 +340,10 @@ class _Bounds:
 
     def _worth_finishing(self, left: int) -> bool:
         """Return whether the searches so far took as long as those from all that are left."""
-        if self.searches < 2 * self.compared or isinstance(self.graph, TurnGraph):
+        # Rows in fixed point, and others of a prepared graph, differ in the last bits.
+        if isinstance(self.graph, TurnGraph) or is_prepared(self.graph):
+            return False
+        if self.searches < 2 * self.compared:
             return False
         self.compared = self.searches
         threads, device = check_threads(self.threads), canonical_device(self.device)
