@@ -26,9 +26,9 @@ NO_VERTEX = -9999
 
 #: Vertices and edges of all searches up to which one call of C++ is faster than a chosen method,
 #: and the same of one search of a whole matrix, which needs no preparation.
-_SMALL, _SMALL_ALONE = 1 << 17, 1 << 14
-#: Entries of all rows up to which several searches, or one within a limit, are tried as well, since
-#: they may reach little, and edges they look at before they are given up.
+_SMALL, _SMALL_ALONE = 1 << 18, 1 << 14
+#: Entries of all rows up to which searches that may reach little are tried as well, within a limit
+#: or along directed edges, and edges they look at before they are given up.
 _TRIED, _TRIED_EDGES = 1 << 22, 1 << 15
 
 #: Vertices of a dense matrix, and entries of all rows, up to which searches of the matrix itself
@@ -148,10 +148,10 @@ def _small(
 ) -> Found | None:
     """Return the answer for a small matrix, or None."""
     n, m, k = len(rows.indptr) - 1, len(rows.indices), 1 if joined else len(sources)
-    whole = len(sources) == 1 and limit is None
-    alone = whole and directed and not unweighted
-    small = k * (n + m) <= (_SMALL_ALONE if alone else _SMALL)
-    if len(sources) == 0 or not (small or (not whole and k * n + m <= _TRIED)):
+    alone = len(sources) == 1 and limit is None and directed and not unweighted
+    small = k * (n + m * (2 - directed)) <= (_SMALL_ALONE if alone else _SMALL)
+    tried = limit is not None or (directed and k > 1)
+    if len(sources) == 0 or not (small or (tried and k * n + m <= _TRIED)):
         return None
     data = rows.data if rows.data.dtype.kind not in "biuf" else rows.exact()
     if len(data) != m or data.dtype != np.float64:
