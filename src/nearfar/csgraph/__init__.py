@@ -154,7 +154,7 @@ def dijkstra(
 
     Notes
     -----
-    O(k (n + m) log n) at worst for k sources.
+    O(k (n + m) log n) at worst for k sources; O(k n**2) for few sources of a dense matrix.
     """
     engine = Engine(device, threads, method_variant)
     bound = check_limit(limit)

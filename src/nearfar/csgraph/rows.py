@@ -92,13 +92,11 @@ def at_once(
     That takes less time than to choose a method. ``joined`` is one row, from the nearest of the
     sources.
     """
+    asked = _Asked(directed, unweighted, limit, predecessors, joined)
     square = dense(csgraph) if engine.method == "auto" and engine.device != "cuda" else None
     if square is not None:
         sources, shape = source_indices(indices, len(square))
-        found = _dense(
-            square, sources, check_threads(engine.threads), directed=directed,
-            unweighted=unweighted, limit=limit, predecessors=predecessors, joined=joined,
-        )  # fmt: skip
+        found = _dense(square, sources, asked, check_threads(engine.threads))
         if found is not None:
             return Attempt(sources, shape, found)
     rows = host_rows(csgraph, unweighted, finite=finite)
@@ -108,47 +106,42 @@ def at_once(
     sources, shape = source_indices(indices, len(rows.indptr) - 1)
     found = None
     if engine == _CHOSEN:
-        found = _small(
-            rows, sources, directed=directed, unweighted=unweighted and not finite, limit=limit,
-            predecessors=predecessors, joined=joined,
-        )  # fmt: skip
+        found = _small(rows, sources, asked._replace(unweighted=unweighted and not finite))
     return Attempt(sources, shape, found, rows)
 
 
+class _Asked(NamedTuple):
+    """Arguments of a search of a host matrix."""
+
+    directed: bool
+    unweighted: bool
+    limit: float | None
+    predecessors: bool
+    joined: bool
+
+    def rows(self, sources: NDArray[np.int64]) -> int:
+        """Return the number of rows of the answer."""
+        return 1 if self.joined else len(sources)
+
+
 def _dense(
-    square: NDArray[np.float64],
-    sources: NDArray[np.int64],
-    threads: int,
-    *,
-    directed: bool,
-    unweighted: bool,
-    limit: float | None,
-    predecessors: bool,
-    joined: bool,
+    square: NDArray[np.float64], sources: NDArray[np.int64], asked: _Asked, threads: int
 ) -> Found | None:
     """Return the answer for a dense matrix, or None."""
-    n, k = len(square), 1 if joined else len(sources)
+    n, k = len(square), asked.rows(sources)
     if len(sources) == 0 or n > _DENSE or k * n > _DENSE_ROWS:
         return None
-    out = _out(len(sources), n, predecessors, joined)
+    out = _out(k, n, asked)
     threads = min(threads, 1 + k * n * n // _DENSE_THREAD)
-    given = square, not directed, unweighted, sources, joined, limit, threads
-    return out if _cpu.dense_rows(*given, *out) else None
+    given = square, not asked.directed, asked.unweighted, sources, asked.joined, asked.limit
+    return out if _cpu.dense_rows(*given, threads, *out) else None
 
 
-def _small(
-    rows: Rows,
-    sources: NDArray[np.int64],
-    *,
-    directed: bool,
-    unweighted: bool,
-    limit: float | None,
-    predecessors: bool,
-    joined: bool,
-) -> Found | None:
+def _small(rows: Rows, sources: NDArray[np.int64], asked: _Asked) -> Found | None:
     """Return the answer for a small matrix, or None."""
-    n, m, k = len(rows.indptr) - 1, len(rows.indices), 1 if joined else len(sources)
-    alone = len(sources) == 1 and limit is None and directed and not unweighted
+    n, m, k = len(rows.indptr) - 1, len(rows.indices), asked.rows(sources)
+    directed, limit = asked.directed, asked.limit
+    alone = len(sources) == 1 and limit is None and directed and not asked.unweighted
     small = k * (n + m * (2 - directed)) <= (_SMALL_ALONE if alone else _SMALL)
     tried = limit is not None or (directed and k > 1)
     if len(sources) == 0 or not (small or (tried and k * n + m <= _TRIED)):
@@ -156,20 +149,21 @@ def _small(
     data = rows.data if rows.data.dtype.kind not in "biuf" else rows.exact()
     if len(data) != m or data.dtype != np.float64:
         return None
-    out = _out(len(sources), n, predecessors, joined)
-    weights = None if unweighted else np.ascontiguousarray(data)
+    out = _out(k, n, asked)
+    weights = None if asked.unweighted else np.ascontiguousarray(data)
     indptr, indices = np.ascontiguousarray(rows.indptr), np.ascontiguousarray(rows.indices)
     direction = "along" if directed else "both"
-    given = indptr, indices, weights, direction, sources, joined, limit
+    given = indptr, indices, weights, direction, sources, asked.joined, limit
     most = _TRIED_EDGES if directed else _TRIED_EDGES + m  # the columns take as long
     return out if _cpu.small_rows(*given, *out, None if small else most) else None
 
 
-def _out(k: int, n: int, predecessors: bool, joined: bool) -> Found:
-    """Return memory for an answer."""
-    distances = np.empty((n,) if joined else (k, n))
-    before = np.empty(distances.shape, dtype=np.int32) if predecessors else None
-    return Found(distances, before, np.empty(n, np.int32) if predecessors and joined else None)
+def _out(k: int, n: int, asked: _Asked) -> Found:
+    """Return memory for an answer of k rows."""
+    distances = np.empty((n,) if asked.joined else (k, n))
+    before = np.empty(distances.shape, dtype=np.int32) if asked.predecessors else None
+    roots = np.empty(n, dtype=np.int32) if asked.predecessors and asked.joined else None
+    return Found(distances, before, roots)
 
 
 def solve_rows(
