@@ -117,7 +117,12 @@ def test_predecessors_are_strictly_nearer_where_an_edge_changes_no_sum(calls: li
     expected = ours.dijkstra(listed(matrix, True), indices=0, return_predecessors=True)
     assert np.array_equal(distances, expected[0])
     assert np.array_equal(before, expected[1])
-    assert calls == [False]
+    both = ours.dijkstra(
+        matrix, directed=False, indices=[0], return_predecessors=True, min_only=True
+    )
+    assert np.array_equal(both[0], expected[0])
+    assert both[2].tolist() == [0, 0, 0, 0]
+    assert calls == [False, False]
 
 
 def test_others_are_searched_by_their_edges(calls: list[bool]) -> None:

@@ -62,8 +62,9 @@ bool dense_rows(ConstArray matrix, bool both_ways, bool unit, Ids sources, bool 
       interrupt.poll(square.n * square.n);
     }
   });
+  if (flat) return false;  // vertices at one distance may be each other's predecessor
   if (top != nullptr && tree != nullptr) find_roots(tree, out, square.n, top);
-  return !flat;
+  return true;
 }
 
 }  // namespace
