@@ -555,3 +555,21 @@ def test_one_search_of_a_medium_matrix_uses_buckets(monkeypatch: pytest.MonkeyPa
                 distances = (found[0], expected[0]) if tree else (found, expected)
                 assert np.array_equal(*distances)
     assert called == [*["small_rows"] * 4, *["search_matrix"] * 2, *["small_rows"] * 2]
+
+
+def test_rows_that_no_search_reads_may_be_malformed_within_a_limit() -> None:
+    """A large matrix is not checked as a whole; edges of weight 0 need it for predecessors."""
+    n = 200_000
+    starts = np.arange(n + 1, dtype=np.int32)
+    targets, weights = np.roll(np.arange(n, dtype=np.int32), -1), np.ones(n)
+    weights[:3] = 0
+    matrix = sp.csr_matrix((weights, targets, starts), shape=(n, n))
+    found = ours.dijkstra(matrix, indices=0, limit=2, return_predecessors=True)
+    assert found[0][:6].tolist() == [0, 0, 0, 0, 1, 2]
+    assert found[1][:6].tolist() == [-9999, 0, 1, 2, 3, 4]
+    matrix.indices[n // 2] = n + 7
+    assert ours.dijkstra(matrix, indices=0, limit=2)[5] == 2
+    with pytest.raises(ValueError, match="goes to 200007"):
+        ours.dijkstra(matrix, indices=0, limit=2, return_predecessors=True)
+    with pytest.raises(ValueError, match="goes to 200007"):
+        ours.dijkstra(matrix, indices=n // 2, limit=2)

@@ -244,6 +244,7 @@ bool small_rows(ConstArray indptr, ConstArray indices, std::optional<ConstArray>
     if (!(weights ? search.by_heap(own, row, tree) : search.by_levels(own, row, tree)))
       return false;
     if (tree == nullptr || !search.on_a_level()) continue;
+    if (most) return false;  // not all rows are checked
     TightEdges<SmallCsr>(rows.whole(), row).predecessors(own, false, tree);
     for (std::size_t v = 0; v < n; ++v) tree[v] = tree[v] < 0 ? kNoVertex : tree[v];
   }
