@@ -18,7 +18,7 @@
 namespace nearfar {
 namespace {
 
-constexpr std::size_t kSparse = 8;    // a matrix with less than one edge in so many entries
+constexpr std::size_t kSparse = 8;    // entries per edge from which a matrix is sparse
 constexpr std::size_t kFew = 1 << 4;  // searches of it that take less time than listing the edges
 
 // As small_rows, for a matrix of n * n entries. Returns false if it must be validated, or if lists
