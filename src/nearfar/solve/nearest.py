@@ -7,7 +7,7 @@ any method; the shortest-path tree determines the nearest source of each vertex.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,8 +203,8 @@ def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
     source of each vertex. O(n + m).
     """
     xp: Any = np if graph.device_arrays is None else runtime.cupy()
-    bare = graph.bare if isinstance(graph, MatrixGraph) else None
-    given = bare or graph.device_arrays
+    matrix = graph if isinstance(graph, MatrixGraph) and graph.bare is not None else None
+    given = graph.device_arrays if matrix is None else matrix.bare
     indptr, indices, weights = given or (graph.indptr, graph.indices, graph.weights)
     weights = xp.ones(len(indices), dtype=np.int32) if weights is None else weights
     end = xp.asarray(np.array([len(indices) + len(sources)]))
@@ -213,7 +213,7 @@ def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
         xp.concatenate((indices, xp.asarray(sources.astype(graph.index_dtype)))),
         xp.concatenate((weights, xp.zeros(len(sources), dtype=graph.weight_dtype))),
     )
-    fresh = None if bare is None else cast("MatrixGraph", graph).joined(*joined)
+    fresh = None if matrix is None else matrix.joined(*joined)
     return fresh or Graph(*joined, copy=False)
 
 
