@@ -10,6 +10,7 @@ every surface is proven outside the timed part, and peers' numbers are compared.
 - ``volumes``: 26 neighbours, integer costs in float32, cost of the entered voxel.
 - ``forms``: other neighbourhoods, dtypes and slopes on one raster.
 - ``links``: back-links, allocation and proof.
+- ``paths``: one path, search included, compared with scikit-image's; one thread.
 - ``cuda``: the same surfaces on a GPU: the search without transfers, from and to CuPy arrays, and
   from and to NumPy arrays.
 - ``parts``: in device memory for a half, a quarter and an eighth of the raster.
@@ -35,7 +36,7 @@ import numpy as np
 
 import nearfar
 from in_parts import Rows, answer
-from nearfar.raster import Raster, cost_distance, hiking, landscape
+from nearfar.raster import Raster, cost_distance, hiking, landscape, least_cost_paths
 from nearfar.system.devices import runtime
 from turns import line, take_turns
 
@@ -323,6 +324,29 @@ def links(scale: str) -> Rows:
                bytes_per_cell=9)  # fmt: skip
 
 
+def paths(scale: str) -> Rows:
+    """Measure one path, with its search, to a cell a tenth or all of the way across the raster."""
+    from skimage.graph import route_through_array
+
+    rng = np.random.default_rng(8)
+    for side in (20,) if scale == "tiny" else (20, 300, 1000):
+        cells = rng.random((side, side))
+        costs = {"random": 1 + cells, "a fifth 1, the rest 0": (cells < 0.2).astype(float)}
+        for kind, cost in costs.items():
+            for what, last in (("a tenth", side // 10), ("all", side - 1)):
+                run: dict[str, Callable[[], Any]] = {
+                    "nearfar": lambda cost=cost, last=last: least_cost_paths(
+                        cost, [((0, 0), (last, last))], threads=1
+                    )[0][0].cost,
+                    "scikit-image": lambda cost=cost, last=last: route_through_array(
+                        cost, (0, 0), (last, last)
+                    )[1],
+                }
+                samples = take_turns(run, 10 * ROUNDS, lambda a, b: abs(a - b) < 1e-9, PATIENCE)
+                name = f"{kind}, {what} of the way"
+                yield line(name, "nearfar", samples, cells=f"{side} x {side}")
+
+
 def cuda(scale: str) -> Rows:
     """Measure the surfaces and a volume on a GPU; proven, with the bits of the CPU."""
     here = runtime.available()
@@ -420,6 +444,7 @@ if __name__ == "__main__":
             "memory": memory,
             "forms": forms,
             "links": links,
+            "paths": paths,
             "cuda": cuda,
             "parts": parts,
         },

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.random import Generator
 
 import zoo_families as fam
+import zoo_more_families as more
 from nearfar.graph.graph import Graph
 from zoo_families import Array, Edges
 
@@ -161,6 +162,31 @@ ZOO: dict[str, Entry] = {
     "tree-floats": _entry(_R, fam.tree, 1e6, "exponential", "float64"),
     "alignment": _entry(_R, fam.alignment, 1e6, "exponential", "float32"),
     "alignment-zero": _entry(_T, fam.alignment, 1e6, "mostly zero", "int32"),
+    "districts": _entry(_T, more.districts, 1e6, "lengths", "float32"),
+    "districts-int": _entry(_R, more.districts, 5e5, "lengths", "int32"),
+    "image": _entry(_R, more.image, 5e5, "lengths", "float32"),
+    "image-small": _entry(_T, more.image, 8000, "lengths", "int32"),
+    "knights": _entry(_T, more.knights, 5e5, "lengths", "float64"),
+    "knights-small": _entry(_R, more.knights, 1e4, "lengths", "float32"),
+    "radial": _entry(_R, more.radial, 1e6, "lengths", "float64"),
+    "refined": _entry(_T, more.refined, 5e5, "lengths", "int32"),
+    "kleinberg": _entry(_R, more.kleinberg, 1e6, "uniform", "int32"),
+    "kleinberg-zero": _entry(_T, more.kleinberg, 1e6, "mostly zero", "int64"),
+    "airline": _entry(_T, more.airline, 5e5, "lengths", "float32"),
+    "banded": _entry(_R, more.banded, 5e5, "exponential", "int32"),
+    "banded-small": _entry(_T, more.banded, 5000, "uniform", "int32", degree=8, band=50),
+    "butterfly": _entry(_T, more.butterfly, 1e6, "uniform", "int32"),
+    "pancakes": _entry(_R, more.pancakes, 4e5, "lengths", "int32"),
+    "space-time": _entry(_T, more.space_time, 1e6, "lognormal", "float32"),
+    "cactus": _entry(_R, more.cactus, 1e6, "pareto", "int64"),
+    "comb": _entry(_R, more.comb, 1e6, "uniform", "float32"),
+    "corridor": _entry(_T, more.corridor, 1e6, "uniform", "int32"),
+    "hyperbolic": _entry(_R, more.hyperbolic, 5e5, "lengths", "float32"),
+    "hyperbolic-small": _entry(_R, more.hyperbolic, 2e4, "lengths", "float64"),
+    "copied": _entry(_T, more.copied, 5e5, "wide", "int32"),
+    "automaton": _entry(_R, more.automaton, 1e6, "exponential", "float64"),
+    "skipped": _entry(_T, more.skipped, 1e6, "lengths", "int32"),
+    "powers": _entry(_R, more.powers, 2e5, "lengths", "float32"),
 }
 
 

@@ -109,3 +109,43 @@ def test_bad_input(raster: Raster) -> None:
         least_cost_paths(raster, [([(1, 2), (3, 4)], (3, 4))])
     with pytest.raises(OptionError, match=r"cells \(0, 0\) and \(0, 2\) of the path"):
         path_cost(raster, [(0, 0), (0, 2)])
+
+
+@pytest.mark.parametrize("shape", [(40, 50), (6, 20, 24), (1, 30, 30), (1, 60)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dtype": np.float32},
+        {"dtype": np.float64, "connectivity": "most"},
+        {"dtype": np.int32, "step": "enter", "lengths": False},
+        {"dtype": np.float32, "step": "enter", "no_data": 9},
+    ],
+)
+@pytest.mark.parametrize("ends", [{}, {"initial": [3, 0, 50]}, {"limit": 30}])
+@pytest.mark.parametrize("share", [1, 0.7, 0.2])
+def test_a_path_follows_the_links_with_and_without_them(
+    shape: tuple[int, ...], options: dict[str, Any], ends: dict[str, Any], share: float
+) -> None:
+    rng = np.random.default_rng(len(shape))
+    options = dict(options)
+    cost = (rng.integers(0, 12, shape) * (rng.random(shape) < share)).astype(options.pop("dtype"))
+    if options.get("connectivity"):
+        options["connectivity"] = 16 if len(shape) == 2 else 26
+    starts = np.argwhere(cost != 9)[rng.integers(0, cost.size // 2, 3)]
+    raster = Raster(cost, **options)
+    plain, linked = (cost_distance(raster, starts, **ends) for _ in range(2))
+    linked.verify()
+    assert linked.links.shape == shape
+    cells = np.argwhere(linked.reachable)
+    for cell in map(tuple, cells[rng.integers(0, len(cells), 30)]):
+        plain._traced = 0
+        plain.__dict__.pop("links", None)
+        np.testing.assert_array_equal(plain.path_to(cell), linked.path_to(cell))
+
+
+def test_many_paths_are_read_from_links() -> None:
+    surface = cost_distance(noise((64, 64), np.float64, holes=0), (0, 0))
+    surface.path_to((0, 3))
+    assert "links" not in surface.__dict__
+    surface.paths_to([(63, 63)] * 20)
+    assert "links" in surface.__dict__

@@ -31,6 +31,7 @@ RasterView<T> raster_view(const nb::dict& given) {
     throw nb::type_error("offsets: wrong dtype or size");
   const auto steps = static_cast<std::size_t>(view.steps);
   std::memcpy(view.offset, offsets.data(), steps * 3);
+  view.measure_steps();
   std::copy_n(array("factors", steps), steps, view.factor);
   std::copy_n(array("inverses", steps), steps, view.inverse);
   view.negative = nb::cast<bool>(given["negative"]);

@@ -5,6 +5,8 @@
 // nothing get links in breadth-first levels, so the links form trees rooted at the sources. A
 // surface is proven if every reached cell gets a link and no step lowers a cell.
 #include <mutex>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "cpu/bindings/dtypes.hpp"
 #include "cpu/graph/array_checks.hpp"
@@ -14,7 +16,9 @@
 namespace nearfar {
 namespace {
 
-constexpr uint8_t kThisLevel = 253;  // gets its link when the level ends
+constexpr uint8_t kOpen = 253;        // may get its link in this level
+constexpr std::size_t kPlateau = 16;  // a large plateau has one cell in this many, and kSmall
+constexpr std::size_t kSmall = 4096;  // cells
 
 template <class T>
 bool tight(const RasterView<T>& view, const T* d, int64_t from, int64_t to, int k) {
@@ -22,41 +26,66 @@ bool tight(const RasterView<T>& view, const T* d, int64_t from, int64_t to, int 
   return sum == static_cast<SumOf<T>>(d[to]) && d[from] < unreached<T>();
 }
 
-// Links among cells at one distance; returns a cell that gets none, or -1.
+// Calls root(cell) for sources that no other source reaches earlier, up to a bound; returns one
+// that is farther than its initial cost, or -1.
+template <class T, class Root>
+int64_t each_root(const T* d, const Ids& sources, const std::optional<ConstArray>& initial, T bound,
+                  const Root& root) {
+  const T* const first = initial ? static_cast<const T*>(initial->data()) : nullptr;
+  int64_t late = -1;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const int64_t s = sources.data()[i];
+    const T value = first == nullptr ? T{0} : first[i];
+    if (value > bound) continue;
+    if (d[s] > value) late = s;
+    if (d[s] == value) root(s);
+  }
+  return late;
+}
+
+// Links among cells at one distance; returns the first cell that gets none, or -1.
 template <class T>
 int64_t link_plateaus(const RasterView<T>& view, const T* d, std::vector<int64_t> open,
                       uint8_t* links, Interrupt& interrupt) {
+  std::erase_if(open, [&](int64_t v) { return links[v] != kNoLink; });  // sources
   const std::vector<int64_t> all = open;
   struct Found {
     int64_t cell;
     uint8_t link;
   };
   std::vector<Found> level;
+  for (const int64_t v : open) links[v] = kOpen;
   while (!open.empty()) {
     level.clear();
     for (const int64_t v : open) {
-      if (links[v] != kNoLink) continue;
       interrupt.poll(static_cast<uint64_t>(view.steps));
-      for (int k = 0; k < view.steps; ++k) {
-        const int64_t u = view.neighbour(v, k);
-        if (u < 0 || links[u] == kNoLink || links[u] == kThisLevel || !tight(view, d, u, v, k))
-          continue;
-        level.push_back({v, static_cast<uint8_t>(k)});
-        links[v] = kThisLevel;
-        break;
+      const auto at = view.place(v);
+      int k = 0;
+      for (; k < view.steps; ++k) {
+        const int64_t u = view.neighbour(at, k);
+        if (u >= 0 && links[u] < kNoLink && links[u] != kOpen && tight(view, d, u, v, k)) break;
       }
+      if (k < view.steps)
+        level.push_back({v, static_cast<uint8_t>(k)});
+      else
+        links[v] = kNoLink;
     }
     for (const Found& f : level) links[f.cell] = f.link;
     open.clear();
-    for (const Found& f : level)
+    for (const Found& f : level) {
+      const auto at = view.place(f.cell);
       for (int k = 0; k < view.steps; ++k) {
-        const int64_t v = view.neighbour(f.cell, k);
-        if (v >= 0 && links[v] == kNoLink && d[v] < unreached<T>()) open.push_back(v);
+        const int64_t v = view.neighbour(at, k);
+        if (v < 0 || links[v] != kNoLink || d[v] == unreached<T>()) continue;
+        links[v] = kOpen;
+        open.push_back(v);
       }
+    }
   }
+  int64_t first = view.shape.cells();
   for (const int64_t v : all)
-    if (links[v] == kNoLink) return v;
-  return -1;
+    if (links[v] == kNoLink) first = std::min(first, v);
+  return first == view.shape.cells() ? -1 : first;
 }
 
 // Returns (flaw, from, to) for the first error of a surface; Python has the sentences.
@@ -64,8 +93,9 @@ template <class T>
 nb::object first_flaw(const RasterView<T>& view, const T* d, T limit) {
   for (int64_t v = 0; v < view.shape.cells(); ++v) {
     if (!(d[v] >= 0)) return nb::make_tuple("impossible", v, v);
+    const auto at = view.place(v);
     for (int k = 0; k < view.steps; ++k) {
-      const int64_t u = view.neighbour(v, k);
+      const int64_t u = view.neighbour(at, k);
       if (u < 0 || !(d[u] >= 0 && d[u] < unreached<T>())) continue;
       const SumOf<T> sum = candidate(d[u], view.step(u, v, k));
       if (improves(sum, d[v]) && !(sum > static_cast<SumOf<T>>(limit)))
@@ -86,7 +116,6 @@ nb::object raster_links(const nb::dict& raster, ConstArray distances, Ids source
     if (distances.size() != cells) throw nb::type_error("distances: wrong size");
     const T* const d = static_cast<const T*>(distances.data());
     uint8_t* const links = checked<uint8_t>(out, cells, "links");
-    const T* const first = initial ? static_cast<const T*>(initial->data()) : nullptr;
     const T bound = limit_as<T>(limit);
     uint32_t found = 0;
     int64_t lost = -1, late = -1;
@@ -108,14 +137,7 @@ nb::object raster_links(const nb::dict& raster, ConstArray distances, Ids source
         found |= seen;
         open.insert(open.end(), mine.begin(), mine.end());
       });
-      for (std::size_t i = 0; i < sources.size(); ++i) {
-        const int64_t s = sources.data()[i];
-        const T value = first == nullptr ? T{0} : first[i];
-        if (value > bound) continue;
-        if (d[s] > value) late = s;
-        if (d[s] == value) links[s] = kRootLink;
-      }
-      std::sort(open.begin(), open.end());
+      late = each_root(d, sources, initial, bound, [&](int64_t s) { links[s] = kRootLink; });
       Interrupt interrupt;
       lost = link_plateaus(view, d, std::move(open), links, interrupt);
     }
@@ -146,24 +168,21 @@ void raster_allocation(const nb::tuple& extents, ConstArray offsets, ConstArray 
   std::fill_n(rows, cells, kUnknown);
   for (std::size_t i = sources.size(); i-- > 0;)  // the first of equal sources
     if (links[sources.data()[i]] == kRootLink) rows[sources.data()[i]] = static_cast<int32_t>(i);
-  int64_t away[kMostSteps];
-  for (int k = 0; k < view.steps; ++k)
-    away[k] = (view.offset[k][0] * view.shape.rows + view.offset[k][1]) * view.shape.columns +
-              view.offset[k][2];
+  view.measure_steps();
   // Threads may follow the same links: all write the same row.
   in_ranges(cells, threads, [&](std::size_t, std::size_t from, std::size_t to) {
     for (std::size_t start = from; start < to; ++start) {
       int64_t v = static_cast<int64_t>(start);
       int32_t row = load_shared(rows + v);
       while (row == kUnknown && links[v] < kMostSteps) {
-        v += away[links[v]];
+        v += view.away[links[v]];
         row = load_shared(rows + v);
       }
       if (row == kUnknown) row = -1;
       for (v = static_cast<int64_t>(start); load_shared(rows + v) == kUnknown;) {
         store_shared(rows + v, row);
         if (links[v] >= kMostSteps) break;
-        v += away[links[v]];
+        v += view.away[links[v]];
       }
     }
   });
@@ -180,6 +199,86 @@ Owned<int64_t> raster_path(ConstArray away, ConstArray links_given, int64_t cell
   while (links[cell] < away.size() && path.size() <= links_given.size())
     path.push_back(cell += steps[links[cell]]);
   if (path.size() > links_given.size()) path.clear();
+  std::reverse(path.begin(), path.end());
+  return as_numpy(std::move(path));
+}
+
+// Appends the way from a cell along steps that add nothing to the nearest cell that has a link of
+// another kind, as link_plateaus() would; returns false after looking at too many cells.
+template <class T, class Linked>
+bool cross_plateau(const RasterView<T>& view, const T* d, std::size_t most, const Linked& linked,
+                   std::vector<int64_t>& path) {
+  std::vector<std::vector<int64_t>> levels{{path.back()}};
+  std::unordered_map<int64_t, std::size_t> level_of{{path.back(), 0}};
+  // Calls f(u) for cells from which a step leads to v and adds nothing, until it returns true.
+  const auto before = [&](int64_t v, const auto& f) {
+    const auto at = view.place(v);
+    for (int k = 0; k < view.steps; ++k) {
+      const int64_t u = view.neighbour(at, k);
+      if (u >= 0 && d[u] == d[v] && tight(view, d, u, v, k) && f(u)) return true;
+    }
+    return false;
+  };
+  std::unordered_set<int64_t> ways;  // cells on shortest ways, found from their ends
+  while (ways.empty()) {
+    std::vector<int64_t> next;
+    for (const int64_t v : levels.back())
+      before(v, [&](int64_t u) {
+        if (level_of.emplace(u, levels.size()).second) next.push_back(u);
+        return false;
+      });
+    if (next.empty() || level_of.size() > most) return false;
+    for (const int64_t v : next)
+      if (linked(v)) ways.insert(v);
+    levels.push_back(std::move(next));
+  }
+  const auto closer = [&](int64_t u, std::size_t level) {
+    return ways.contains(u) && level_of.at(u) == level + 1;
+  };
+  for (std::size_t level = levels.size() - 1; level-- > 1;)
+    for (const int64_t v : levels[level])
+      if (before(v, [&](int64_t u) { return closer(u, level); })) ways.insert(v);
+  for (std::size_t level = 0; level + 1 < levels.size(); ++level)
+    before(path.back(), [&](int64_t u) {
+      const bool found = closer(u, level);
+      if (found) path.push_back(u);
+      return found;
+    });
+  return true;
+}
+
+// Returns the cells of the path along the links from its source to `cell`, without the links of
+// other cells; empty if it crosses a large plateau.
+Owned<int64_t> raster_trace(const nb::dict& raster, ConstArray distances, Ids sources,
+                            std::optional<ConstArray> initial, std::optional<double> limit,
+                            int64_t cell) {
+  std::vector<int64_t> path{cell};
+  with_weight_type(distances.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    const RasterView<T> view = raster_view<T>(raster);
+    const auto cells = static_cast<std::size_t>(view.shape.cells());
+    if (distances.size() != cells) throw nb::type_error("distances: wrong size");
+    const T* const d = static_cast<const T*>(distances.data());
+    std::unordered_set<int64_t> roots;
+    each_root(d, sources, initial, limit_as<T>(limit), [&](int64_t s) { roots.insert(s); });
+    nb::gil_scoped_release release;
+    const auto nearer = [&](int64_t v) {  // the first nearer cell with a tight step to v, or -1
+      const auto at = view.place(v);
+      for (int k = 0; k < view.steps; ++k) {
+        const int64_t u = view.neighbour(at, k);
+        if (u >= 0 && d[u] < d[v] && tight(view, d, u, v, k)) return u;
+      }
+      return int64_t{-1};
+    };
+    const auto linked = [&](int64_t v) { return roots.contains(v) || nearer(v) >= 0; };
+    while (!roots.contains(path.back())) {
+      const int64_t u = nearer(path.back());
+      if (u >= 0)
+        path.push_back(u);
+      else if (!cross_plateau(view, d, kSmall + cells / kPlateau, linked, path))
+        return path.clear();
+    }
+  });
   std::reverse(path.begin(), path.end());
   return as_numpy(std::move(path));
 }
@@ -280,6 +379,8 @@ NEARFAR_BIND(m) {
   m.def("raster_allocation", &raster_allocation, nb::arg("shape"), nb::arg("offsets"),
         nb::arg("links"), nb::arg("sources"), nb::arg("allocation"), nb::arg("threads"));
   m.def("raster_path", &raster_path, nb::arg("away"), nb::arg("links"), nb::arg("cell"));
+  m.def("raster_trace", &raster_trace, nb::arg("raster"), nb::arg("distances"), nb::arg("sources"),
+        nb::arg("initial").none(), nb::arg("limit").none(), nb::arg("cell"));
   m.def("raster_path_cost", &raster_path_cost, nb::arg("raster"), nb::arg("path"));
   m.def("raster_scan", &raster_scan, nb::arg("cost"), nb::arg("elevation").none(),
         nb::arg("no_data").none(), nb::arg("threads"));

@@ -108,12 +108,12 @@ def least_cost_paths(
     options: dict[str, Any] = {"device": device, "threads": threads}
     found: list[list[LeastCostPath]] = [[] for _ in ends]
     for source, which in by_source.items():
-        targets = [grid._cell(ends[i][1]) for i in which]
-        surface = cost_distance(grid, grid._cell(source), targets=targets, **options)
-        for i, target in zip(which, targets, strict=True):
-            if surface.distance_to(target) < float("inf"):
-                path = surface.path_to(target)
-                found[i].append(LeastCostPath(surface._values[target], path))
+        targets = [ends[i][1] for i in which]
+        cells = [grid._cell(target) for target in targets]
+        surface = cost_distance(grid, grid._cell(source), targets=cells, **options)
+        for i, target, cell in zip(which, targets, cells, strict=True):
+            if surface._distance(target) < float("inf"):
+                found[i].append(LeastCostPath(surface._values[cell], surface._path(target)))
         count(1)
     for paths in found if k > 1 else []:
         if paths:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -187,9 +188,8 @@ class Raster:
             raise OptionError(
                 "cut_corners=False needs connectivity=8, step='mean' and no elevation"
             )
-        self.steps = offsets(given.ndim, self.connectivity)
-        if given.ndim == 3 and len(given) == 1:  # engines store no planes around a single one
-            self.steps = self.steps[self.steps[:, 0] == 0]
+        self._flat = given.ndim == 3 and len(given) == 1
+        self.steps = offsets(given.ndim, self.connectivity, self._flat)
         #: Transform and coordinate system of a GeoTIFF, or None.
         self.georeference: Any = None
         self._scanned: tuple[int, int, Any, Any] | None = None
@@ -261,6 +261,9 @@ class Raster:
         VertexError
             For a cell outside the raster, or an invalid cell.
         """
+        if isinstance(given, tuple) and all(type(i) is int for i in given):
+            with contextlib.suppress(ValueError):  # one cell, as usual; errors are found below
+                return np.array([np.ravel_multi_index(given, self.shape)])
         if isinstance(given, np.ndarray) and given.dtype == np.bool_:
             if given.shape != self.shape:
                 raise VertexError(f"{role}: the mask has shape {given.shape}, not {self.shape}")
@@ -386,11 +389,9 @@ class Raster:
         if self.dtype.kind != "f":
             ones = np.ones(len(self.steps), dtype=kind)
             return ones, ones
-        lengths = np.sqrt(((self.steps * np.array(self.cell_size)) ** 2).sum(axis=1))
-        counted = lengths if self.lengths else np.ones(len(lengths))
         half = 1.0 if self.step == "enter" else 0.5
-        with np.errstate(over="ignore"):  # of cells that are very large or small
-            return (counted * half).astype(self.dtype), (1.0 / lengths).astype(self.dtype)
+        among = self.ndim, self.connectivity, self._flat
+        return _factors(*among, self.cell_size, self.lengths, half, self.dtype)
 
     def _rule(self) -> int:
         """Return the engines' number of the rule for a step's cost."""
@@ -662,8 +663,11 @@ def _negative(raster: Raster, first: int) -> NegativeWeightError:
 
 
 @functools.cache
-def offsets(ndim: int, connectivity: int) -> NDArray[np.int8]:
-    """Return the read-only offsets of a cell's neighbours, ascending by position in the array."""
+def offsets(ndim: int, connectivity: int, flat: bool = False) -> NDArray[np.int8]:
+    """Return the read-only offsets of a cell's neighbours, ascending by position in the array.
+
+    Engines store no planes around a single one, ``flat``, which has only those within it.
+    """
     reach = 2 if connectivity == 16 else 1
     kept = []
     for offset in itertools.product(range(-reach, reach + 1), repeat=ndim):
@@ -674,6 +678,24 @@ def offsets(ndim: int, connectivity: int) -> NDArray[np.int8]:
         else:
             most = {4: 1, 8: 2, 6: 1, 18: 2, 26: 3}[connectivity]
             fits = longest == 1 and moved <= most
-        if fits:
+        if fits and not (flat and offset[0]):
             kept.append(offset)
     return frozen(np.array(kept, dtype=np.int8))
+
+
+@functools.lru_cache(maxsize=64)
+def _factors(
+    ndim: int,
+    connectivity: int,
+    flat: bool,
+    sizes: tuple[float, ...],
+    measured: bool,
+    share: float,
+    dtype: np.dtype[Any],
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the read-only factor of the costs of each step, and the inverse of its length."""
+    lengths = np.sqrt(((offsets(ndim, connectivity, flat) * np.array(sizes)) ** 2).sum(axis=1))
+    counted = lengths if measured else np.ones(len(lengths))
+    with np.errstate(over="ignore"):  # of cells that are very large or small
+        factors, inverses = (counted * share).astype(dtype), (1.0 / lengths).astype(dtype)
+    return frozen(factors), frozen(inverses)

@@ -25,6 +25,8 @@ __all__ = ["Surface"]
 #: Attributes that say how the numbers of a file are stored, which distances are not.
 _OF_THE_FILE = ("_FillValue", "missing_value", "scale_factor", "add_offset")
 _ROOT = 254
+#: Time of a cell of a path without links, relative to that of a cell's link.
+_TRACE = 8
 _BROKEN = {
     "source": "source {v} has distance {dv}, above its initial cost",
     "impossible": "cell {v} has distance {dv}, which is not the length of any path",
@@ -73,6 +75,7 @@ class Surface:
     engine: str = ""
     stats: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
+    _traced: int = field(default=0, init=False)  # cells of paths found without links
 
     def __repr__(self) -> str:
         size = " x ".join(map(str, self.raster.shape))
@@ -159,9 +162,12 @@ class Surface:
         int or float
             inf for an unreached cell.
         """
-        value = self._values.reshape(-1)[self._one(cell)]
-        unreached = value == unreached_value(value.dtype)
-        return float("inf") if unreached else value.item()
+        return self._distance(self._one(cell))
+
+    def _distance(self, position: int) -> float | int:
+        """Return the distance of a cell, given by its position."""
+        value: float | int = self._values.item(position)
+        return float("inf") if value == unreached_value(self._values.dtype) else value
 
     def path_to(self, cell: Any) -> NDArray[np.int64]:
         """Return the cells of a least-cost path.
@@ -180,13 +186,25 @@ class Surface:
         UnreachableError
             If the cell was not reached.
         """
-        from nearfar import _cpu
-
         end = self._one(cell)
-        if self.distance_to(cell) == float("inf"):
+        if self._distance(end) == float("inf"):
             beyond = "" if self.limit is None else f" within the limit {self.limit}"
             raise UnreachableError(f"cell {self.raster._cell(end)} is not reached{beyond}")
-        path = _cpu.raster_path(self._away(), self.links.reshape(-1), end)
+        return self._path(end)
+
+    def _path(self, end: int) -> NDArray[np.int64]:
+        """Return the path to a reached cell, given by its position."""
+        from nearfar import _cpu
+
+        path = np.empty(0, dtype=np.int64)
+        known = "links" in self.__dict__
+        if not known and self._traced * _TRACE <= self._values.size:
+            given = self.raster._describe(self._values.dtype)
+            ends = self.sources, self.initial, self.limit
+            path = _cpu.raster_trace(given, self._values, *ends, end)
+            self._traced += len(path) + len(self.sources)
+        if not len(path):
+            path = _cpu.raster_path(self._away(), self.links.reshape(-1), end)
         return np.stack(np.unravel_index(path, self.raster.shape), axis=1).astype(np.int64)
 
     def paths_to(self, cells: Iterable[Any]) -> list[NDArray[np.int64]]:
@@ -201,12 +219,12 @@ class Surface:
         list of int64 arrays
             Empty, with shape (0, ndim), for an unreached cell.
         """
-        paths = []
-        for end in self.raster.cells(cells, "target"):
-            cell = np.unravel_index(end, self.raster.shape)
-            reached = self.reachable.reshape(-1)[end]
-            paths.append(self.path_to(cell) if reached else np.empty((0, self.raster.ndim), int))
-        return paths
+        return [
+            np.empty((0, self.raster.ndim), int)
+            if self._distance(end) == float("inf")
+            else self._path(end)
+            for end in self.raster.cells(cells, "target").tolist()
+        ]
 
     def verify(self) -> None:
         """Prove the surface in one pass over the steps, independently of the search.

@@ -27,20 +27,49 @@ struct RasterView {
   T no_data;
   int steps;
   int8_t offset[kMostSteps][3];  // plane, row, column of the cell that a step comes from
+  int64_t away[kMostSteps];      // the same in the array
+  int64_t reach;                 // greatest of the offsets
   T factor[kMostSteps], inverse[kMostSteps];
   SlopeTable<T> table;
 
   bool flat() const { return shape.planes == 1; }
 
+  // Called once shape, steps and offsets are set.
+  void measure_steps() {
+    reach = 0;
+    for (int k = 0; k < steps; ++k) {
+      away[k] = (offset[k][0] * shape.rows + offset[k][1]) * shape.columns + offset[k][2];
+      for (const int8_t along : offset[k]) reach = std::max<int64_t>(reach, std::abs(along));
+    }
+  }
+
+  // A cell, with its position divided out once for all of its neighbours.
+  struct Place {
+    int64_t cell, plane, row, column;
+    bool inner;  // no neighbour is outside
+  };
+  NEARFAR_INLINE Place place(int64_t cell) const {
+    const int64_t line = cell / shape.columns;
+    const int64_t z = line / shape.rows, y = line - z * shape.rows, x = cell - line * shape.columns;
+    const auto within = [this](int64_t at, int64_t extent) {
+      return at >= reach && at < extent - reach;
+    };
+    const bool inner =
+        within(x, shape.columns) && within(y, shape.rows) && (flat() || within(z, shape.planes));
+    return {cell, z, y, x, inner};
+  }
+
   // Returns the neighbour from which step k comes, or -1 outside.
-  NEARFAR_INLINE int64_t neighbour(int64_t cell, int k) const {
-    const int64_t x = cell % shape.columns + offset[k][2];
-    const int64_t y = cell / shape.columns % shape.rows + offset[k][1];
-    const int64_t z = cell / shape.columns / shape.rows + offset[k][0];
+  NEARFAR_INLINE int64_t neighbour(const Place& at, int k) const {
+    if (at.inner) return at.cell + away[k];
+    const int64_t x = at.column + offset[k][2];
+    const int64_t y = at.row + offset[k][1];
+    const int64_t z = at.plane + offset[k][0];
     const bool inside =
         x >= 0 && x < shape.columns && y >= 0 && y < shape.rows && z >= 0 && z < shape.planes;
-    return inside ? (z * shape.rows + y) * shape.columns + x : -1;
+    return inside ? at.cell + away[k] : -1;
   }
+  NEARFAR_INLINE int64_t neighbour(int64_t cell, int k) const { return neighbour(place(cell), k); }
 
   // Returns the cost of step k between two cells.
   T step(int64_t from, int64_t to, int k) const {
