@@ -335,9 +335,9 @@ def paths(scale: str) -> Rows:
         for kind, cost in costs.items():
             for what, last in (("a tenth", side // 10), ("all", side - 1)):
                 run: dict[str, Callable[[], Any]] = {
-                    "nearfar": lambda cost=cost, last=last: least_cost_paths(
-                        cost, [((0, 0), (last, last))], threads=1
-                    )[0][0].cost,
+                    "nearfar": lambda cost=cost, last=last: (
+                        least_cost_paths(cost, [((0, 0), (last, last))], threads=1)[0][0].cost
+                    ),
                     "scikit-image": lambda cost=cost, last=last: route_through_array(
                         cost, (0, 0), (last, last)
                     )[1],

@@ -148,12 +148,15 @@ def _called(graph: Any, place: dict[Any, int], weight: Callable[[Any, Any, Any],
 
 def as_numbers(values: list[Any], what: str) -> NDArray[Any]:
     """Return an int64 array if all values are integers, otherwise float64."""
-    for value in values:
-        if value is None or isinstance(value, (str, bytes)):
-            raise GraphError(f"{what} is not a number everywhere: one is {quoted(value)}")
-    whole = all(isinstance(value, (int, np.integer)) for value in values)
-    if whole and (large := [value for value in values if not -(2**63) <= value < 2**63]):
-        raise GraphError(f"{what} does not fit 64 bits: one is {quoted(large[0])}")
+    kinds = set(map(type, values))
+    text = tuple(kind for kind in kinds if issubclass(kind, (str, bytes, type(None))))
+    if text:
+        wrong = next(value for value in values if isinstance(value, text))
+        raise GraphError(f"{what} is not a number everywhere: one is {quoted(wrong)}")
+    whole = all(issubclass(kind, (int, np.integer)) for kind in kinds)
+    if whole and values and not (-(2**63) <= min(values) and max(values) < 2**63):
+        large = next(value for value in values if not -(2**63) <= value < 2**63)
+        raise GraphError(f"{what} does not fit 64 bits: one is {quoted(large)}")
     try:
         return np.array(values, dtype=np.int64 if whole else np.float64)
     except (TypeError, ValueError, OverflowError) as error:

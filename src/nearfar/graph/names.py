@@ -21,6 +21,7 @@ from nearfar.system.devices.arrays import is_device_array
 #: Names, and the position of each entry of a column in them; None if every entry is listed.
 Coded: TypeAlias = tuple[NDArray[Any], NDArray[np.int64] | None]
 
+_NEAR = 4  # length of a table for integers, relative to their number
 _NUMBERS = (bool, int, float, np.number, np.bool_)
 
 
@@ -137,8 +138,6 @@ def numbered(
     ends: Sequence[NDArray[Any]], names: NDArray[Any] | range | None = None
 ) -> tuple[list[NDArray[np.int64]], NDArray[Any]]:
     """Return the indices of the ends, and the names of all vertices."""
-    from nearfar import _cpu
-
     for part in ends:
         _refuse_missing((part, None))
     if names is not None:
@@ -150,16 +149,29 @@ def numbered(
     if both.dtype.kind in "OUS":
         present, codes = _by_hash(both)
     elif both.dtype.kind == "i":
-        codes, _, found = _cpu.renumber(both.astype(np.int64, copy=False), np.empty(0, np.int64))
-        order = np.argsort(found)
-        codes = np.argsort(order)[codes]
-        present = found[order].astype(both.dtype)
+        present, codes = _integers(both)
     else:
         present, codes = np.unique(both, return_inverse=True)
     if present.dtype == object and all(type(name) is int for name in present.tolist()):
         present = np.array(present.tolist(), dtype=None if len(present) else np.int64)
     cuts = np.cumsum([len(part) for part in ends])[:-1]
     return [part.astype(np.int64) for part in np.split(codes, cuts)], present
+
+
+def _integers(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the distinct integers, sorted, and the position of each one in them."""
+    from nearfar import _cpu
+
+    low, high = (int(names.min()), int(names.max())) if len(names) else (0, 0)
+    if high - low < _NEAR * len(names):  # a table is faster than hashing
+        places = names.astype(np.int64) - low
+        seen = np.zeros(high - low + 1, dtype=bool)
+        seen[places] = True
+        found = np.flatnonzero(seen) + low
+        return found.astype(names.dtype), (np.cumsum(seen) - 1)[places]
+    codes, _, found = _cpu.renumber(names.astype(np.int64, copy=False), np.empty(0, np.int64))
+    order = np.argsort(found)
+    return found[order].astype(names.dtype), np.argsort(order)[codes]
 
 
 def _hashed(names: Sequence[Any]) -> tuple[list[Any], NDArray[np.int64]]:

@@ -331,7 +331,10 @@ def _factorised(ends: list[Any]) -> tuple[tuple[NDArray[Any], NDArray[Any]], NDA
 def _refuse_blanks(source: Source, labels: NDArray[Any]) -> None:
     """Refuse names that are equal but for blanks around them: ``A, B`` after ``B,C``."""
     trimmed: dict[str, str] = {}
-    for label in labels.tolist():
+    listed = labels.tolist()
+    if [label.strip() for label in listed] == listed:
+        return
+    for label in listed:
         other = trimmed.setdefault(label.strip(), label)
         if other != label:
             raise source.fail(
