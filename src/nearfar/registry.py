@@ -414,13 +414,14 @@ def canonical_method(method: str) -> str:
     return method.strip().lower().replace("-", "_").replace(" ", "_")
 
 
-def is_family(method: str) -> bool:
-    """Return whether a name denotes a family, whose variants are ranked, and not one variant."""
+def family_of(method: str) -> str | None:
+    """Return the family that ``family`` or ``family@device`` names, None for one variant."""
     _discover()
-    name = canonical_method(method)
-    if "@" in name or any(f"{name}@{device}" in _registry for device in _DEVICES):
-        return False
-    return name in _families
+    name, _, at = canonical_method(method).partition("@")
+    at = "cuda" if at == "gpu" else at
+    if any(f"{name}@{device}" in _registry for device in ((at,) if at else _DEVICES)):
+        return None
+    return name if name in _families else None
 
 
 def find(method: str, device: str = "auto", *, allow_unsafe: bool = False) -> list[Variant]:

@@ -20,7 +20,7 @@ from nearfar.choose.calibrate import calibrate
 from nearfar.choose.machine import CPU, H200, Machine
 from nearfar.choose.ranking import estimates
 from nearfar.cuda.device_graph import DEVICE_GRAPH, device_graph
-from nearfar.errors import CacheError
+from nearfar.errors import CacheError, OptionError
 from nearfar.generators import generate
 from nearfar.graph import facts
 from nearfar.graph.facts import degree_spread, estimated_hops, weight_spread
@@ -233,6 +233,15 @@ def test_a_worker_is_priced_by_the_queue_that_it_takes(
     shared = seconds(graph, many._replace(threads=2), "cpu")
     ratio = batch["worker_per_source@cpu"] / shared["worker_per_source@cpu"]
     assert ratio == pytest.approx(2)
+
+
+def test_a_family_on_a_device_is_ranked_as_well() -> None:
+    """Regression: ``dijkstra@cpu`` was the first of its family, which scans all vertices."""
+    graph = generate("grid", rows=60, columns=50)
+    by_family = nearfar.sssp(graph, 0, method="dijkstra", device="cpu").engine
+    assert nearfar.sssp(graph, 0, method="Dijkstra@CPU").engine == by_family != "dijkstra_array@cpu"
+    with pytest.raises(OptionError, match="names cpu, but device is 'cuda'"):
+        nearfar.sssp(graph, 0, method="dijkstra@cpu", device="cuda")
 
 
 # --- the statistics -------------------------------------------------------------------------------

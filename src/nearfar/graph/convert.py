@@ -154,7 +154,7 @@ def as_numbers(values: list[Any], what: str) -> NDArray[Any]:
         wrong = next(value for value in values if isinstance(value, text))
         raise GraphError(f"{what} is not a number everywhere: one is {quoted(wrong)}")
     whole = all(issubclass(kind, (int, np.integer)) for kind in kinds)
-    if whole and values and not (-(2**63) <= min(values) and max(values) < 2**63):
+    if whole and values and not (min(values) >= -(2**63) and max(values) < 2**63):
         large = next(value for value in values if not -(2**63) <= value < 2**63)
         raise GraphError(f"{what} does not fit 64 bits: one is {quoted(large)}")
     try:

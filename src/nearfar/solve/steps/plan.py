@@ -30,10 +30,9 @@ from nearfar.registry import (
     RowReduction,
     Variant,
     Workspace,
-    canonical_method,
+    family_of,
     find,
     having,
-    is_family,
     variants,
 )
 from nearfar.solve.matrix.fresh import UNCHECKED, MatrixGraph, takes
@@ -331,9 +330,11 @@ def select(
     """Return the named variant or the one that ranks first, and the reason."""
     if method == "auto":
         return ranking.best(graph, request)
-    if is_family(method):
-        family = canonical_method(method)
-        found = ranking.cheapest(graph, request, family)
+    if family := family_of(method):
+        # Refuses a name and a request that disagree about the device.
+        members = find(method, request.device, allow_unsafe=allow_unsafe)
+        wanted = request._replace(device=members[0].device) if "@" in method else request
+        found = ranking.cheapest(graph, wanted, family)
         if found is not None:
             return found[0], f"the cheapest of {family}: {found[1]}"
     reasons = []
