@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -147,3 +148,33 @@ def test_workers_share_the_pass_for_predecessors(dtype: str, directed: bool) -> 
                 shared = tight_predecessors(edges, 17, found.distances, threads=threads)
                 assert np.array_equal(shared, alone)
     nearfar.verify(edges, nearfar.sssp(edges, 17, device="cpu", threads=4))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64, None])
+@pytest.mark.parametrize("least", [0, 1])
+def test_one_path_is_that_of_the_predecessors(directed: bool, dtype: Any, least: int) -> None:
+    rng = np.random.default_rng(7)
+    for n, m in ((60, 90), (300, 1500), (4000, 6000)):
+        weights = None if dtype is None else rng.integers(least, 5, m).astype(dtype)
+        if dtype is not None and np.dtype(dtype).kind == "f":
+            weights = weights * dtype(0.1)
+        ends = rng.integers(0, n, (2, m))
+        graph = Graph.from_edges(*ends, weights, n_vertices=n, directed=directed)
+        graph.transpose().view  # noqa: B018 - the edges into a vertex
+        for source in rng.integers(0, n, 4):
+            wanted = nearfar.sssp(graph, source, predecessors=True, device="cpu")
+            for end in rng.choice(np.flatnonzero(wanted.reachable), 6):
+                found = nearfar.sssp(graph, source, targets=[end], device="cpu")
+                assert found.path_to(end) == wanted.path_to(end)
+                assert np.array_equal(found.edges_to(end), wanted.edges_to(end))
+
+
+def test_one_path_needs_no_predecessors_and_many_do() -> None:
+    graph = nearfar.generate("grid", rows=200, columns=200)
+    paths = nearfar.sssp(graph, 0, device="cpu")
+    paths.path_to(39_999)
+    assert paths._predecessors is None
+    for end in range(39_000, 39_200):
+        paths.path_to(end)
+    assert paths._predecessors is not None

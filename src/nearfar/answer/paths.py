@@ -18,8 +18,13 @@ from nearfar.cuda.device_graph import DEVICE_GRAPH
 from nearfar.errors import GraphError, OutOfMemoryError, not_reached
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
+from nearfar.prepared import is_prepared
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.html import facts_table
+
+#: Edges read for paths before the predecessors of all vertices take less time: a share of all
+#: edges, and a few.
+_WALKED, _FEW = 4, 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,7 @@ class Paths:
     limit: int | float | None = None
     _predecessors: Any = None
     _threads: int = 1  # for predecessors
+    _read: int = 0  # edges read for paths without predecessors
 
     @property
     def source(self) -> Any:
@@ -198,9 +204,7 @@ class Paths:
 
     def _steps_to(self, end: int) -> NDArray[Any]:
         """Return the path to a reached vertex, as indices."""
-        ends = np.array([end], dtype=np.int64)
-        vertices: NDArray[Any] = _cpu.flat_paths(self._host_predecessors, ends)[1]
-        return vertices
+        return self._flat_paths(np.array([end], dtype=np.int64)).vertices
 
     def edges_to(self, target: Any) -> NDArray[np.int64]:
         """Return the edges of the path that :meth:`path_to` returns.
@@ -248,8 +252,27 @@ class Paths:
     def _flat_paths(self, ends: NDArray[np.int64]) -> FlatPaths:
         """Return the paths as vertex indices, in the graph's index dtype."""
         reached = self._host_distances[ends] != unreached_value(self._host_distances.dtype)
-        offsets, vertices = _cpu.flat_paths(self._host_predecessors, np.where(reached, ends, -1))
-        return FlatPaths(offsets, vertices)
+        ends = np.where(reached, ends, -1)
+        found = self._walked(ends)
+        return FlatPaths(*(found or _cpu.flat_paths(self._host_predecessors, ends)))
+
+    def _walked(self, ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any]] | None:
+        """Return offsets and vertices of paths by the edges into their vertices, if these are few.
+
+        None where the predecessors of all vertices are known, or are faster to find.
+        """
+        if self._predecessors is not None or self.graph.on_device or is_prepared(self.graph):
+            return None
+        solved, row = self.graph.tight_form(self._source_index, self._host_distances)
+        most = solved.n_edges // _WALKED + _FEW - self._read
+        if most <= 0 or solved.n_negative or not solved.has_transpose:
+            return None
+        into = solved.transpose()
+        if not into.has_view:
+            return None
+        found: Any = _cpu.tight_paths(into.view, self._source_index, row, ends, most)
+        self._read += most if found is None else found[2]
+        return None if found is None else found[:2]
 
     def tree(self) -> Graph:
         """Return the shortest-path tree.

@@ -17,6 +17,10 @@
 //
 // The path is the one with the least predecessors, found from tight edges as after every search.
 //
+// Integers above 0 need no second part, which reads most of the graph where many paths are equally
+// short: sums are the same from both sides, so traced() knows the distance of each vertex that it
+// tries, and only has to find out whether it is on a shortest path.
+//
 // The cost depends on the vertices that both sides reach, not on the size of the graph. If that is
 // most of the graph, as between distant vertices of a grid, delta-stepping is faster: the search
 // gives up after a number of edges.
@@ -29,6 +33,7 @@
 #include <atomic>
 #include <limits>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "algorithms/bounded/either_csr.hpp"
@@ -127,6 +132,52 @@ class Side {
   bool holds_ = false;  // whether it is still to be settled
 };
 
+// Returns the shortest path with the least predecessors after a search with integers above 0. Goes
+// back from the target to the least vertex that may come before, and returns from one if no path of
+// the right length leads to it.
+template <class C>
+std::vector<Index> traced(const C& in, const Side<C>& forward, const Side<C>& backward,
+                          Index source, Index target, typename C::Weight length,
+                          Interrupt& interrupt) {
+  using Weight = typename C::Weight;
+  struct Place {
+    Index vertex;
+    Weight distance;  // from the source, if the vertex is on a shortest path
+  };
+  struct Turn {
+    Place at;
+    std::size_t end;  // of the vertices to try after those of earlier turns
+  };
+  std::vector<Turn> way;
+  std::vector<Place> to_try{{target, length}};
+  std::unordered_set<Index> tried;
+  while (!to_try.empty()) {
+    while (!way.empty() && way.back().end == to_try.size()) way.pop_back();
+    const Place at = to_try.back();
+    to_try.pop_back();
+    if (!tried.insert(at.vertex).second) continue;
+    const std::size_t end = to_try.size();
+    way.push_back({at, end});
+    if (at.vertex == source) break;
+    const auto first = in.indptr[at.vertex], last = in.indptr[at.vertex + 1];
+    interrupt.poll(static_cast<uint64_t>(last - first) + 8);
+    for (auto e = first; e < last; ++e) {
+      const auto edge = in.edge(static_cast<std::size_t>(e));
+      if (edge.weight > at.distance) continue;
+      const Weight from = at.distance - edge.weight, label = forward.label(edge.target);
+      if (label < forward.radius
+              ? label == from
+              : from >= forward.radius && backward.label(edge.target) == length - from)
+        to_try.push_back({edge.target, from});
+    }
+    std::sort(to_try.begin() + static_cast<std::ptrdiff_t>(end), to_try.end(),
+              [](const Place& a, const Place& b) { return a.vertex > b.vertex; });
+  }
+  std::vector<Index> path;
+  for (auto turn = way.rbegin(); turn != way.rend(); ++turn) path.push_back(turn->at.vertex);
+  return path;
+}
+
 template <class Weight>
 struct Found {
   std::vector<Index> path;  // empty: there is none within the limit
@@ -191,11 +242,14 @@ std::optional<Found<typename C::Weight>> between(const C& out, const C& in, Inde
   Found<Weight> found;
   if (best == kFar && (lost || forward.lost || backward.lost)) return std::nullopt;
 
-  if (!traces && (best == kFar || !std::is_floating_point_v<Weight>)) {
+  if (best == kFar || (!std::is_floating_point_v<Weight> && (!traces || least > 0))) {
     found.length = best <= limit ? best : kFar;
     found.settled = forward.settled + backward.settled;
     found.edges = forward.edges + backward.edges;
-    return found;  // integers add up the same from both sides
+    if constexpr (!std::is_floating_point_v<Weight>)
+      if (traces && found.length != kFar)
+        found.path = traced(in, forward, backward, source, target, best, interrupt);
+    return found;
   }
   const Weight reach = with_slack(best, labels());
   const auto on_a_path = [&](Index v, Weight d) {
@@ -205,8 +259,8 @@ std::optional<Found<typename C::Weight>> between(const C& out, const C& in, Inde
     return rest < static_cast<Sum>(kFar) &&
            candidate(d, static_cast<Weight>(rest)) <= static_cast<Sum>(reach);
   };
-  if (best != kFar) forward.keep(on_a_path);
-  while (best != kFar && forward.next() && forward.vertex() != target) {
+  forward.keep(on_a_path);
+  while (forward.next() && forward.vertex() != target) {
     interrupt.poll(forward.degree() + 8);
     forward.settle(on_a_path, [](Index, Weight) {});
   }
@@ -214,8 +268,8 @@ std::optional<Found<typename C::Weight>> between(const C& out, const C& in, Inde
     return std::nullopt;
   found.settled = forward.settled + backward.settled;
   found.edges = forward.edges + backward.edges;
-  found.length = best == kFar ? kFar : forward.label(target);
-  if (found.length == kFar && best != kFar && forward.lost) return std::nullopt;
+  found.length = forward.label(target);
+  if (found.length == kFar && forward.lost) return std::nullopt;
   if (found.length == kFar || !traces) return found;
 
   found.path.push_back(target);

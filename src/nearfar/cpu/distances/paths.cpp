@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cpu/bindings/dtypes.hpp"
+#include "cpu/graph/graph_view.hpp"
 #include "cpu/threads/interrupt.hpp"
 
 namespace nearfar {
@@ -31,6 +32,50 @@ nb::tuple flat_paths(ConstArray predecessors, const Ids& ends) {
   });
 }
 
+// Returns the offsets and the vertices of the same paths, and the edges read, without the
+// predecessors of all vertices; `into` has the edges into each vertex. Returns none after `most`
+// edges, and where a step adds nothing, whose predecessor depends on more of the distances.
+nb::object tight_paths(const GraphView& into, int64_t source, ConstArray distances, const Ids& ends,
+                       int64_t most) {
+  std::vector<int64_t> offsets{0};
+  std::vector<Index> vertices;
+  int64_t read = 0;
+  const auto walk = [&](const auto& csr, const auto* d, Index v) {
+    const std::size_t first = vertices.size();
+    for (;;) {
+      vertices.push_back(v);
+      if (v == source) break;
+      Index before = -1;
+      const int64_t begin = csr.indptr[v], end = csr.indptr[v + 1];
+      if ((read += end - begin) > most) return false;
+      for (int64_t e = begin; e < end; ++e) {
+        const Index u = csr.indices[e];
+        if (d[u] < d[v] && (before < 0 || u < before) &&
+            saturating_add(d[u], csr.weights[e]) == d[v])
+          before = u;
+      }
+      if (before < 0) return false;
+      v = before;
+    }
+    std::reverse(vertices.begin() + static_cast<std::ptrdiff_t>(first), vertices.end());
+    return true;
+  };
+  bool complete = true;
+  {
+    nb::gil_scoped_release release;
+    into.visit([&](const auto& csr) {
+      using W = typename std::decay_t<decltype(csr)>::Weight;
+      const auto* const d = static_cast<const W*>(distances.data());
+      for (std::size_t i = 0; complete && i < ends.size(); ++i) {
+        if (ends(i) >= 0) complete = walk(csr, d, static_cast<Index>(ends(i)));
+        offsets.push_back(static_cast<int64_t>(vertices.size()));
+      }
+    });
+  }
+  if (!complete) return nb::none();
+  return nb::make_tuple(as_numpy(std::move(offsets)), as_numpy(std::move(vertices)), read);
+}
+
 // Returns the first of the lightest edges between each two vertices of a path.
 Owned<int64_t> path_edges(const GraphView& view, const Ids& path) {
   std::vector<int64_t> found(path.size() > 0 ? path.size() - 1 : 0, -1);
@@ -51,6 +96,8 @@ Owned<int64_t> path_edges(const GraphView& view, const Ids& path) {
 
 NEARFAR_BIND(m) {
   m.def("flat_paths", &flat_paths, nb::arg("predecessors"), nb::arg("ends"));
+  m.def("tight_paths", &tight_paths, nb::arg("into"), nb::arg("source"), nb::arg("distances"),
+        nb::arg("ends"), nb::arg("most"));
   m.def("path_edges", &path_edges, nb::arg("view"), nb::arg("path"));
 }
 

@@ -331,9 +331,9 @@ def select(
     if method == "auto":
         return ranking.best(graph, request)
     if family := family_of(method):
-        # Refuses a name and a request that disagree about the device.
-        members = find(method, request.device, allow_unsafe=allow_unsafe)
-        wanted = request._replace(device=members[0].device) if "@" in method else request
+        wanted = request
+        if "@" in method:  # a device, which find() compares with that of the request
+            wanted = request._replace(device=find(method, request.device)[0].device)
         found = ranking.cheapest(graph, wanted, family)
         if found is not None:
             return found[0], f"the cheapest of {family}: {found[1]}"
