@@ -2,7 +2,7 @@
 
 Three methods give the same answer: lists of k entries that are passed up and down the elimination
 tree of a prepared graph; one search in which up to k sources settle every vertex; and one row per
-source, for requests that the other two do not support.
+source, for few sources and for requests that the other two do not support.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.answer.frames import nearest_frame
+from nearfar.cpu.costs import bucket_search, heap_search
 from nearfar.errors import OutOfMemoryError, keyword
 from nearfar.graph.dtypes import unreached_value
+from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import narrowed
 from nearfar.graph.turns import TurnGraph
@@ -30,8 +32,12 @@ from nearfar.solve.steps.request import check_count, check_stats
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.memory import free_memory
+from nearfar.system.threads import check_threads
 
 _ROWS = 1 << 26  # bytes of rows merged at a time
+#: Seconds before the first row; times of a row's search and of merging it, relative to a search
+#: with buckets, and of a label, relative to a search with a heap.
+_BEGUN, _SEARCHED, _MERGED, _LISTED = 5e-4, 1.5, 0.3, 2.0
 
 
 class Nearest(NamedTuple):
@@ -96,7 +102,7 @@ def k_nearest(
     plain = given["method"] == "auto" and given["device"] != "cuda" and not graph.on_device
     plain = plain and given.keys() <= {"method", "device", "threads", "limit"}
     found = None
-    if plain and not graph.n_negative:
+    if plain and not graph.n_negative and not _rows_are_faster(graph, len(sources), k, given):
         found = _by_lists(graph, sources, k, given["limit"])
     if found is None:
         found = _by_rows(graph, sources, k, given)
@@ -113,6 +119,15 @@ class _Found(NamedTuple):
     distances: NDArray[Any]
     places: NDArray[np.int64]  # positions of sources
     reason: str
+
+
+def _rows_are_faster(graph: Graph, sources: int, k: int, given: dict[str, Any]) -> bool:
+    """Estimate whether searches from all sources take less time than k labels per vertex."""
+    if isinstance(graph, Prepared) or given["limit"] is not None:
+        return False
+    facts, workers = Facts(graph), min(check_threads(given["threads"]), sources)
+    row = bucket_search(facts) * (_SEARCHED / workers + _MERGED)
+    return _BEGUN + sources * row < _LISTED * k * heap_search(facts)
 
 
 def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _Found | None:

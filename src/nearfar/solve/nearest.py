@@ -96,8 +96,8 @@ def nearest(
     Notes
     -----
     One search plus O(n log n + m). With ``k``, one search that settles every vertex k times, or
-    O(k arcs) on a prepared graph, for any number of sources; with negative weights, a named method
-    or a GPU, one row per source. For the nearest targets of each source see
+    O(k arcs) on a prepared graph, for any number of sources; with few sources, negative weights, a
+    named method or a GPU, one row per source. For the nearest targets of each source see
     ``reduce="nearest:k"`` of :func:`nearfar.distances`.
 
     Examples

@@ -214,6 +214,29 @@ def shortest_path_dag(
 def _dag(
     graph: Graph, source: Any, threads: Any, limit: Any, tolerance: Any, targets: Any = None
 ) -> ShortestPathDag:
+    distances, found, ids = _built(graph, source, threads, limit, tolerance, targets)
+    edges = found["edges"]
+    return ShortestPathDag(
+        graph,
+        distances,
+        found["order"],
+        found["indptr"],
+        found["predecessors"],
+        edges if ids is None else ids[edges].astype(np.int64),
+        PathCounts(found["mantissas"], found["exponents"]),
+    )
+
+
+def _built(
+    graph: Graph,
+    source: Any,
+    threads: Any,
+    limit: Any,
+    tolerance: Any,
+    targets: Any = None,
+    rows: bool = True,
+) -> tuple[NDArray[Any], dict[str, NDArray[Any]], NDArray[Any] | None]:
+    """Return distances, arrays of the DAG, and ids of its edges; without rows, only the counts."""
     relative = check_tolerance(graph, tolerance)
     counted, fixed = (graph, None) if relative else in_steps(graph)
     if fixed is not None and (bound := check_limit(limit, graph.weight_dtype)) is not None:
@@ -223,28 +246,11 @@ def _dag(
     solved, ids = simple(counted)
     if solved.weight_dtype != distances.dtype:
         solved = solved.astype(distances.dtype)
-    start = paths._source_index
-    found = _cpu.path_dag(solved.view, start, distances, relative)
+    found = _cpu.path_dag(solved.view, paths._source_index, distances, relative, rows)
+    refuse_cycle(graph, found["cycle"])
     if fixed is not None:
         distances = fixed.distances(distances, graph.weight_dtype)
-    refuse_cycle(graph, found["cycle"])
-    order, n = found["order"], graph.n_vertices
-    tails = np.repeat(order, np.diff(found["first"]))
-    by_head = np.lexsort((tails, found["heads"]))
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(found["heads"], minlength=n), out=indptr[1:])
-    edges = found["edges"][by_head]
-    mantissas, exponents = np.zeros(n), np.zeros(n, dtype=np.int64)
-    mantissas[order], exponents[order] = found["mantissas"], found["exponents"]
-    return ShortestPathDag(
-        graph,
-        distances,
-        order,
-        indptr,
-        tails[by_head],
-        edges if ids is None else ids[edges].astype(np.int64),
-        PathCounts(mantissas, exponents),
-    )
+    return distances, found, ids
 
 
 def path_counts(
@@ -296,8 +302,9 @@ def path_counts(
         try:
             return PathCounts(*device_path_counts(plain, solved.index_of(source, "source"), limit))
         except ZeroCycleFrom:  # the CPU finds and names the cycle
-            return _dag(solved, source, threads, limit, tolerance).counts
-    return _dag(solved, source, threads, limit, tolerance).counts
+            pass
+    found = _built(solved, source, threads, limit, tolerance, rows=False)[1]
+    return PathCounts(found["mantissas"], found["exponents"])
 
 
 class AllShortestPaths:
