@@ -84,12 +84,14 @@ class KShortest {
       for (std::size_t i = 0; i + 1 < last.vertices.size(); ++i) {
         if (i >= last.from && search(last, i, nodes[i], path, interrupt)) {
           candidates.insert(std::move(path));
-          // Only as many candidates as are still wanted can be used.
+          // Only as many candidates as are still wanted can be used, and none that is longer.
           while (candidates.size() > k - found.size()) candidates.erase(--candidates.end());
         }
+        if (candidates.size() == k - found.size()) longest_ = candidates.rbegin()->length;
         blocked_[last.vertices[i]] = 1;
       }
       for (const Index v : last.vertices) blocked_[v] = 0;
+      longest_ = unreached<Weight>();
     }
     return found;
   }
@@ -133,7 +135,7 @@ class KShortest {
 
   void reach(Index v, Weight g, Index before) {
     Weight key;
-    if (!fits(g, h_[v], key)) return;
+    if (!fits(g, h_[v], key) || key - slack_ > longest_) return;
     if (g_[v] == unreached<Weight>()) touched_.push_back(v);
     g_[v] = g;
     before_[v] = before;
@@ -144,17 +146,16 @@ class KShortest {
   // node.
   bool search(const Path& base, std::size_t i, std::size_t node, Path& out, Interrupt& interrupt) {
     const Index spur = base.vertices[i];
-    Weight slack = 0;
     if constexpr (kFloat)
-      slack = 4 * static_cast<Weight>(csr_.n) * std::numeric_limits<Weight>::epsilon() *
-              (scale_ + std::abs(base.sums[i]));
+      slack_ = 4 * static_cast<Weight>(csr_.n) * std::numeric_limits<Weight>::epsilon() *
+               (scale_ + std::abs(base.sums[i]));
     Weight best = unreached<Weight>();
     overflowed_ = false;
     reach(spur, base.sums[i], -1);
     while (!heap_.empty()) {
       const Key top = heap_.top();
       heap_.pop();
-      if (best != unreached<Weight>() && top.key - slack > best) break;
+      if (best != unreached<Weight>() && top.key - slack_ > best) break;
       if (top.g != g_[top.v]) continue;
       if constexpr (kFloat) {
         if (negative_) {
@@ -216,6 +217,8 @@ class KShortest {
   std::priority_queue<Key> heap_;
   std::vector<std::vector<std::pair<Index, std::size_t>>> trie_;
   Weight scale_ = 0;
+  Weight slack_ = 0;                      // bound on the rounding of a key
+  Weight longest_ = unreached<Weight>();  // longest path of use
   bool negative_ = false;
   bool overflowed_ = false;  // in this search
   bool lost_ = false;
