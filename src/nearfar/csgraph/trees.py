@@ -5,31 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.csgraph.inputs import adjacency
 from nearfar.errors import GraphError, OptionError
-from nearfar.graph.graph import Graph
 from nearfar.system.devices.arrays import to_host
-
-
-class _Weights:
-    """Weights of the lightest edges by tail and head."""
-
-    def __init__(self, graph: Graph) -> None:
-        matrix = graph.to_scipy().sorted_indices()
-        tails = np.repeat(np.arange(graph.n_vertices, dtype=np.int64), np.diff(matrix.indptr))
-        self.n, self.weights = graph.n_vertices, matrix.data.astype(np.float64)
-        self.keys = tails * self.n + matrix.indices
-
-    def of(self, tails: Any, heads: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the weight from each tail to its head, or 0, and whether there is an edge."""
-        if not len(self.keys):
-            return np.zeros(len(heads)), np.zeros(len(heads), dtype=bool)
-        wanted = tails.astype(np.int64) * self.n + heads
-        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        found = self.keys[at] == wanted
-        return np.where(found, self.weights[at], 0.0), found
 
 
 def construct_dist_matrix(
@@ -61,7 +41,7 @@ def construct_dist_matrix(
 
     Notes
     -----
-    All paths advance together, one vectorised step per hop; O(n^2 * longest path).
+    O(n^2). Lengths are added from the source, as by a search.
     """
     matrix = np.asarray(to_host(predecessors))
     if matrix.dtype != np.int32:
@@ -74,32 +54,13 @@ def construct_dist_matrix(
         )
     if matrix.size and int(matrix.max()) >= n:
         raise OptionError(f"predecessor {int(matrix.max())} is not a vertex: the graph has {n}")
-    weights = _Weights(given)
-    result = np.full((n, n), float(null_value))
-    np.fill_diagonal(result, 0.0)
-    rows, columns = np.nonzero(matrix >= 0)
-    off = rows != columns
-    rows, columns = rows[off], columns[off]
-    total = np.zeros(len(rows))
-    at = columns.copy()
-    reached = np.zeros(len(rows), dtype=bool)
-    open_ = np.arange(len(rows))
-    for _ in range(n + 1):
-        if len(open_) == 0:
-            break
-        before = matrix[rows[open_], at[open_]]
-        step = before >= 0
-        reached[open_[~step]] = at[open_[~step]] == rows[open_[~step]]
-        open_, before = open_[step], before[step]
-        lengths, known = weights.of(before, at[open_])
-        total[open_] += np.where(known, lengths, np.inf)
-        at[open_] = before
-        home = at[open_] == rows[open_]
-        reached[open_[home]] = True
-        open_ = open_[~home]
-    if len(open_):
-        raise OptionError(f"the predecessors of row {int(rows[open_[0]])} form a cycle")
-    result[rows[reached], columns[reached]] = total[reached]
+    weights = np.full((n, n), np.inf)
+    tails = np.repeat(np.arange(n), np.diff(given.indptr))
+    np.minimum.at(weights, (tails, given.indices), given.effective_weights)
+    result = np.empty((n, n))
+    circle = _cpu.matrix_distances(weights, np.ascontiguousarray(matrix), float(null_value), result)
+    if circle >= 0:
+        raise OptionError(f"the predecessors of row {circle} form a cycle")
     return result
 
 
@@ -136,11 +97,16 @@ def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> 
         )
     if before.size and int(before.max()) >= n:
         raise GraphError(f"predecessor {int(before.max())} is not a vertex: the graph has {n}")
+    before = np.ascontiguousarray(before, np.int32 if before.dtype == np.int32 else np.int64)
+    lengths = np.full(n, np.nan)
+    _cpu.tree_weights(graph.indptr, graph.indices, graph.effective_weights, before, lengths)
     heads = np.flatnonzero(before >= 0)
-    tails = before[heads]
-    weights, known = _Weights(graph).of(tails, heads)
-    if not known.all():
-        at = int(np.argmin(known))
+    tails, weights = before[heads], lengths[heads]
+    unknown = np.isnan(weights)
+    if unknown.any():
+        at = int(np.argmax(unknown))
         raise GraphError(f"no edge leads from {int(tails[at])} to {int(heads[at])}")
     make = csr_matrix if isspmatrix(csgraph) else csr_array
-    return make((weights, (tails, heads)), shape=(n, n))
+    order = np.argsort(tails, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(tails, minlength=n)))
+    return make((weights[order], heads[order], starts), shape=(n, n))
