@@ -43,6 +43,7 @@ def forms_of(graph: Graph, solves: int, **options: object) -> list[str]:
 def test_solves_go_on_while_the_next_form_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = undirected(100, 2000)
     monkeypatch.setattr(forms, "_SKEWED", 1.0)
+    monkeypatch.setattr(forms, "_HUB", 1.0)
     monkeypatch.setattr(forms, "_SORT_SECONDS", 1e-12)
     monkeypatch.setattr(forms, "_HOPELESS", 1e9)  # the emulator's times vary
     compile_kernel, may_go_on = compiler.compile_kernel, threading.Event()
@@ -89,6 +90,7 @@ def test_blocks_advance_on_their_own_unless_rows_are_long() -> None:
 def test_rows_are_sorted_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = undirected(100, 2000)
     monkeypatch.setattr(forms, "_SKEWED", 1.0)
+    monkeypatch.setattr(forms, "_HUB", 1.0)
     monkeypatch.setattr(forms, "_HOPELESS", 1e9)  # the emulator's times vary
     monkeypatch.setattr(forms, "_SORT_SECONDS", 1e9)
     assert forms_of(graph, 2) == ["sifted", "sifted"]
@@ -320,6 +322,7 @@ def widths(
 
 def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forms, "_SKEWED", 1.0)
+    monkeypatch.setattr(forms, "_HUB", 1.0)
     monkeypatch.setattr(forms, "_SORT_SECONDS", 1e-12)
     graph = undirected(100, 2000)
     assert forms_of(graph, 2) == ["sifted", "sorted"]
@@ -422,3 +425,21 @@ def test_a_farther_source_is_solved_again_with_whole_distances(
         paths = nearfar.sssp(graph, source, method="near_far@cuda")
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, source))
         assert paths.stats["form"] == form
+
+
+def test_one_wide_vertex_does_not_make_a_graph_skewed() -> None:
+    """Regression: a banded matrix whose last vertex had 125 times the mean degree was sifted."""
+    rng = np.random.default_rng(0)
+    s = np.repeat(np.arange(20_000), 8)
+    t = np.minimum(s + 1 + rng.integers(0, 500, len(s)), 19_999)
+    assert not forms.is_skewed(Graph.from_edges(s, t, n_vertices=20_000, directed=False))
+    t[::20] = rng.integers(0, 4, len(t[::20]))  # 4 hubs with a twentieth of the edges
+    assert forms.is_skewed(Graph.from_edges(s, t, n_vertices=20_000, directed=False))
+
+
+def test_one_range_is_tried_where_there_are_few() -> None:
+    found = forms._Latest(1.0, 10, 1.2, 5, shortcuts=False)
+    near = functools.partial(forms._neighbours, forms.Width(1.0, 12.0), grows=True, initial=False)
+    assert forms.Width(256.0, 1.0) in near(found)
+    found.splits = 100
+    assert forms.Width(256.0, 1.0) not in near(found)

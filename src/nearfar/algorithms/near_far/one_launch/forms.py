@@ -34,6 +34,8 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from nearfar.graph.compared import Compared
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
@@ -43,13 +45,16 @@ if TYPE_CHECKING:
     from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 
 _HISTORY: Slot[_History] = Slot("forms tried")
+_SKEW: Slot[bool] = Slot("whether hubs have many of the edges")
 
 ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # two mean degrees; maximum over mean degree
+_HUB, _HUB_SHARE = 8.0, 0.02  # edges of a hub over the mean degree; least share of all edges
 _SIFTED = 7.0  # mean degree from which sifting pays in a first solve of a skewed graph
 _SORT_SECONDS = 75e-12  # seconds per edge of 8 bytes; measured 65 to 86 on an H100
 _LONG_DIRECTED = 128.0  # mean degree from which sorted rows pay although no vertex can pull
 _FEW_SPLITS = 8  # splits of a plain solve up to which scanning all vertices at each is cheap
 _UNDIVIDED = 2  # splits up to which the first delta, and not its growth, determines the time
+_FEW_RANGES = 16  # splits up to which a solve without any takes a few times as long at most
 _LARGE = 1 << 24  # bytes of distances beyond which packing them pays
 _HEADROOM = 2  # required range over the farthest distance so far
 # A form is abandoned after so many slower solves, or after one that takes this multiple.
@@ -131,6 +136,8 @@ def _neighbours(width: Width, found: _Latest, *, grows: bool, initial: bool) -> 
             far = width._replace(first=_FAR * first)
             near += [far, far._replace(rounds=_FAR_ROUNDS)] if found.block_rounds else [far]
         near.append(width._replace(first=first / _FAR, growth=GROWTHS))
+        if found.splits <= _FEW_RANGES:  # one range may be fastest, behind slower widths
+            near.append(width._replace(first=GROWTHS, growth=1.0))
     others = _other_rounds(width, found)
     if initial and found.block_rounds * _STEP_SECONDS < _LITTLE * found.seconds:
         return others + near
@@ -242,9 +249,18 @@ def may_grow(graph: Graph, form: Form) -> float:
 
 
 def is_skewed(graph: Graph) -> bool:
-    """Return whether a few vertices have far more edges than the rest."""
+    """Return whether a few vertices have far more edges than the rest, and many together."""
     mean = graph.mean_degree
-    return mean > ROAD_LIKE and graph.max_degree > _SKEWED * mean
+    if not (mean > ROAD_LIKE and graph.max_degree > _SKEWED * mean):
+        return False
+
+    def make() -> bool:
+        if graph.device_arrays is not None:
+            return True
+        lengths = np.diff(graph.indptr)
+        return bool(lengths[lengths > _HUB * mean].sum() > _HUB_SHARE * graph.n_edges)
+
+    return _SKEW.of(graph, make)
 
 
 def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
