@@ -173,7 +173,7 @@ ZOO: dict[str, Entry] = {
     "kleinberg": _entry(_R, more.kleinberg, 1e6, "uniform", "int32"),
     "kleinberg-zero": _entry(_T, more.kleinberg, 1e6, "mostly zero", "int64"),
     "airline": _entry(_T, more.airline, 5e5, "lengths", "float32"),
-    "banded": _entry(_R, more.banded, 5e5, "exponential", "int32"),
+    "banded": _entry(_T, more.banded, 5e5, "exponential", "int32"),
     "banded-small": _entry(_T, more.banded, 5000, "uniform", "int32", degree=8, band=50),
     "butterfly": _entry(_T, more.butterfly, 1e6, "uniform", "int32"),
     "pancakes": _entry(_R, more.pancakes, 4e5, "lengths", "int32"),
