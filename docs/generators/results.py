@@ -40,8 +40,9 @@ def rows_of(document: Any, path: str, where: str = "") -> list[dict[str, Any]]:
     ``field~part`` or ``field!~part``.
     """
     if path.startswith("@"):
-        return list(getattr(readings, path[1:])(document))
-    rows = list(_spread(document, path.split("/"), {}))
+        rows = list(getattr(readings, path[1:])(document))
+    else:
+        rows = list(_spread(document, path.split("/"), {}))
     name, sign, wanted = re.fullmatch(r"([^=~!]+)(!~|~|=|)(.*)", where or "_").groups()  # type: ignore[union-attr]
     tests: dict[str, Callable[[Any], Any]] = {
         "": bool,
