@@ -22,9 +22,9 @@ from nearfar.prepared import is_prepared
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.html import facts_table
 
-#: Edges read for paths before the predecessors of all vertices take less time: a share of all
-#: edges, and a few.
-_WALKED, _FEW = 4, 1024
+#: Paths, and edges read for paths, up to which the predecessors of all vertices take longer: the
+#: edges are a share of all, and a few.
+_PATHS, _WALKED, _FEW = 16, 4, 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,9 @@ class Paths:
 
         None where the predecessors of all vertices are known, or are faster to find.
         """
-        if self._predecessors is not None or self.graph.on_device or is_prepared(self.graph):
+        if self._predecessors is not None or len(ends) > _PATHS:
+            return None
+        if self.graph.on_device or is_prepared(self.graph):
             return None
         solved, row = self.graph.tight_form(self._source_index, self._host_distances)
         most = solved.n_edges // _WALKED + _FEW - self._read
