@@ -175,7 +175,6 @@ ZOO: dict[str, Entry] = {
     "airline": _entry(_T, more.airline, 5e5, "lengths", "float32"),
     "banded": _entry(_T, more.banded, 5e5, "exponential", "int32"),
     "banded-small": _entry(_T, more.banded, 5000, "uniform", "int32", degree=8, band=50),
-    "butterfly": _entry(_T, more.butterfly, 1e6, "uniform", "int32"),
     "pancakes": _entry(_R, more.pancakes, 4e5, "lengths", "int32"),
     "space-time": _entry(_T, more.space_time, 1e6, "lognormal", "float32"),
     "cactus": _entry(_R, more.cactus, 1e6, "pareto", "int64"),

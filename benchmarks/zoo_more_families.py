@@ -56,8 +56,9 @@ def radial(n: int, rng: Generator, spokes: int = 500) -> Edges:
 
 def refined(n: int, rng: Generator, levels: int = 6) -> Edges:
     """Return square cells halved repeatedly near a curve, joined to the cells they touch."""
+    levels = levels if n > 5000 else 3
     side = 1 << levels
-    base = max(2, round((n / 35) ** 0.5))
+    base = max(2, round((n / (35 if n > 5000 else 8)) ** 0.5))
     fine = base * side  # the smallest cells along one side
     x, y = (part.ravel() for part in np.meshgrid(np.arange(base), np.arange(base), indexing="ij"))
     corners, sizes = [], []
@@ -116,17 +117,6 @@ def banded(n: int, rng: Generator, degree: int = 16, band: int = 500) -> Edges:
     return s[s != t], t[s != t], None, False, n
 
 
-def butterfly(n: int, rng: Generator) -> Edges:
-    """Return the network of a fast Fourier transform: layers joined across one bit each."""
-    bits = 1
-    while (bits + 2) << (bits + 1) <= n:
-        bits += 1
-    rows = np.arange(1 << bits)
-    s = np.concatenate([np.tile(rows, 2) + (layer << bits) for layer in range(bits)])
-    t = [np.append(rows, rows ^ (1 << layer)) + ((layer + 1) << bits) for layer in range(bits)]
-    return s, np.concatenate(t), None, True, (bits + 1) << bits
-
-
 def pancakes(n: int, rng: Generator) -> Edges:
     """Return all orders of a stack, joined by turning over its top: states of a puzzle."""
     height, count = 3, 6
@@ -156,6 +146,7 @@ def pancakes(n: int, rng: Generator) -> Edges:
 
 def space_time(n: int, rng: Generator, side: int = 60) -> Edges:
     """Return cells at successive times: a step goes to a cell around, or waits."""
+    side = min(side, round((n / 30) ** 0.5))
     times = max(2, n // side**2)
     s, t, count = _lattice((times, side, side), [(1, 0, 0), (1, 0, 1), (1, 1, 0)])
     more = _lattice((times, side, side), [(1, 0, -1), (1, -1, 0)])

@@ -105,17 +105,24 @@ nb::object first_flaw(const RasterView<T>& view, const T* d, T limit) {
   return nb::none();
 }
 
+// Calls f(view, distances) for a raster and its distances.
+template <class F>
+void with_surface(const nb::dict& raster, const ConstArray& distances, F&& f) {
+  with_weight_type(distances.dtype(), [&](auto tag) {
+    using T = decltype(tag);
+    const RasterView<T> view = raster_view<T>(raster);
+    if (distances.size() != static_cast<std::size_t>(view.shape.cells()))
+      throw nb::type_error("distances: wrong size");
+    f(view, static_cast<const T*>(distances.data()));
+  });
+}
+
 nb::object raster_links(const nb::dict& raster, ConstArray distances, Ids sources,
                         std::optional<ConstArray> initial, std::optional<double> limit, Array out,
                         int threads) {
   nb::object flaw = nb::none();
-  with_weight_type(distances.dtype(), [&](auto tag) {
-    using T = decltype(tag);
-    const RasterView<T> view = raster_view<T>(raster);
-    const auto cells = static_cast<std::size_t>(view.shape.cells());
-    if (distances.size() != cells) throw nb::type_error("distances: wrong size");
-    const T* const d = static_cast<const T*>(distances.data());
-    uint8_t* const links = checked<uint8_t>(out, cells, "links");
+  with_surface(raster, distances, [&]<class T>(const RasterView<T>& view, const T* d) {
+    uint8_t* const links = checked<uint8_t>(out, distances.size(), "links");
     const T bound = limit_as<T>(limit);
     uint32_t found = 0;
     int64_t lost = -1, late = -1;
@@ -253,12 +260,7 @@ Owned<int64_t> raster_trace(const nb::dict& raster, ConstArray distances, Ids so
                             std::optional<ConstArray> initial, std::optional<double> limit,
                             int64_t cell) {
   std::vector<int64_t> path{cell};
-  with_weight_type(distances.dtype(), [&](auto tag) {
-    using T = decltype(tag);
-    const RasterView<T> view = raster_view<T>(raster);
-    const auto cells = static_cast<std::size_t>(view.shape.cells());
-    if (distances.size() != cells) throw nb::type_error("distances: wrong size");
-    const T* const d = static_cast<const T*>(distances.data());
+  with_surface(raster, distances, [&]<class T>(const RasterView<T>& view, const T* d) {
     std::unordered_set<int64_t> roots;
     each_root(d, sources, initial, limit_as<T>(limit), [&](int64_t s) { roots.insert(s); });
     nb::gil_scoped_release release;
@@ -275,7 +277,7 @@ Owned<int64_t> raster_trace(const nb::dict& raster, ConstArray distances, Ids so
       const int64_t u = nearer(path.back());
       if (u >= 0)
         path.push_back(u);
-      else if (!cross_plateau(view, d, kSmall + cells / kPlateau, linked, path))
+      else if (!cross_plateau(view, d, kSmall + distances.size() / kPlateau, linked, path))
         return path.clear();
     }
   });
