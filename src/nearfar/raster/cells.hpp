@@ -24,11 +24,10 @@ class Cells {
         halo_(view.steps == 16 ? 2 : 1),
         deep_(grid.depth > 1 ? 1 : 0),
         heap_(0) {
-    const RasterShape& shape = view.shape;
     for (int k = 0; k < view.steps; ++k) {
       // Step k enters a cell from offset[k]; the step out of a cell is its opposite.
       const int z = -view.offset[k][0], y = -view.offset[k][1], x = -view.offset[k][2];
-      away_[k] = (z * shape.rows + y) * shape.columns + x;
+      away_[k] = -view.away[k];
       within_[k] = (z * side_ + y) * side_ + x;
       if (deep_ == 0 && halo_ == 1) around_[y + 1][x + 1] = view.factor[k];
     }
