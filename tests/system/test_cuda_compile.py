@@ -24,7 +24,7 @@ import pytest
 from nearfar.algorithms.breadth_first.balls import BALL_WIDTH
 from nearfar.errors import MissingDependencyError
 from nearfar.raster.cuda import macros as raster_macros
-from nearfar.raster.steps import offsets as raster_offsets
+from nearfar.raster.raster import offsets as raster_offsets
 from nearfar.system.devices import compiler, cupy_module, nvrtc
 from nearfar.system.output import replacing
 from tests.emulator import CACHE

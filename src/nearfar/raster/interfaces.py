@@ -13,8 +13,8 @@ import numpy as np
 
 from nearfar.errors import OptionError, UnreachableError, quoted
 from nearfar.raster.raster import Raster
+from nearfar.raster.raster import offsets as offsets_of
 from nearfar.raster.solve import cost_distance as search
-from nearfar.raster.steps import offsets as offsets_of
 from nearfar.raster.surface import Surface, labelled
 
 if TYPE_CHECKING:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
+import itertools
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,10 +21,9 @@ from nearfar.errors import (
     quoted,
 )
 from nearfar.graph.dtypes import WEIGHT_DTYPES, unreached_value, weight_dtype_of
-from nearfar.graph.given import as_numpy, must_copy
+from nearfar.graph.given import as_numpy, frozen, must_copy
 from nearfar.options import check_kind
 from nearfar.raster.slopes import SlopeTable
-from nearfar.raster.steps import factors, offsets
 from nearfar.system.devices.arrays import is_device_array, module_of, to_host, upload
 from nearfar.system.threads import check_threads
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-__all__ = ["Raster"]
+__all__ = ["Raster", "offsets"]
 
 _CONNECTIVITIES = {2: (4, 8, 16), 3: (6, 18, 26)}
 _RULES = {"mean": 0, "enter": 1}
@@ -370,12 +371,12 @@ class Raster:
         """Return the parameters that an engine needs besides the costs."""
         offsets = np.zeros((len(self.steps), 3), dtype=np.int8)
         offsets[:, 3 - self.ndim :] = self.steps
-        scales, inverses = self._factors(kind)
+        factors, inverses = self._factors(kind)
         return {
             "shape": (1,) * (3 - self.ndim) + self.shape,
             "rule": self._rule(),
             "offsets": offsets,
-            "factors": scales,
+            "factors": factors,
             "inverses": inverses,
             "elevation": self.elevation,
             "table": None if self.slope is None else self.slope.in_dtype(self.dtype),
@@ -390,7 +391,7 @@ class Raster:
             return ones, ones
         half = 1.0 if self.step == "enter" else 0.5
         among = self.ndim, self.connectivity, self._flat
-        return factors(*among, self.cell_size, self.lengths, half, self.dtype)
+        return _factors(*among, self.cell_size, self.lengths, half, self.dtype)
 
     def _rule(self) -> int:
         """Return the engines' number of the rule for a step's cost."""
@@ -659,3 +660,42 @@ def _negative(raster: Raster, first: int) -> NegativeWeightError:
         f"{keyword('negative', 'barrier')}",
     )
     return error
+
+
+@functools.cache
+def offsets(ndim: int, connectivity: int, flat: bool = False) -> NDArray[np.int8]:
+    """Return the read-only offsets of a cell's neighbours, ascending by position in the array.
+
+    Engines store no planes around a single one, ``flat``, which has only those within it.
+    """
+    reach = 2 if connectivity == 16 else 1
+    kept = []
+    for offset in itertools.product(range(-reach, reach + 1), repeat=ndim):
+        moved = sum(map(abs, offset))
+        longest = max(map(abs, offset))
+        if connectivity == 16:
+            fits = longest == 1 or (longest == 2 and moved == 3)
+        else:
+            most = {4: 1, 8: 2, 6: 1, 18: 2, 26: 3}[connectivity]
+            fits = longest == 1 and moved <= most
+        if fits and not (flat and offset[0]):
+            kept.append(offset)
+    return frozen(np.array(kept, dtype=np.int8))
+
+
+@functools.lru_cache(maxsize=64)
+def _factors(
+    ndim: int,
+    connectivity: int,
+    flat: bool,
+    sizes: tuple[float, ...],
+    measured: bool,
+    share: float,
+    dtype: np.dtype[Any],
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the read-only factor of the costs of each step, and the inverse of its length."""
+    lengths = np.sqrt(((offsets(ndim, connectivity, flat) * np.array(sizes)) ** 2).sum(axis=1))
+    counted = lengths if measured else np.ones(len(lengths))
+    with np.errstate(over="ignore"):  # of cells that are very large or small
+        factors, inverses = (counted * share).astype(dtype), (1.0 / lengths).astype(dtype)
+    return frozen(factors), frozen(inverses)
