@@ -27,7 +27,7 @@ import numpy as np
 import nearfar
 from nearfar import Graph
 from nearfar.lab.bench.suite import data_file
-from nearfar.measures import betweenness, closeness, diameter, edge_loads
+from nearfar.measures import betweenness, closeness, diameter, eccentricity, edge_loads
 from nearfar.system.threads import default_threads
 from result_file import Rows, add_output
 from turns import line, take_turns
@@ -182,7 +182,7 @@ def betweenness_part(rounds: int, options: argparse.Namespace) -> list[dict[str,
 
 
 def extents_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Measure closeness and diameter of connected graphs without weights."""
+    """Measure closeness, diameter and eccentricities of connected graphs without weights."""
     rows = []
     for name, make, most in EXTENTS:
         if not any(wanted.lower() in name.lower() for wanted in options.graphs):
@@ -208,17 +208,20 @@ def extents_part(rounds: int, options: argparse.Namespace) -> list[dict[str, Any
 def extents(graph: Graph, some: Any, counts: set[int]) -> dict[str, dict[str, Callable[[], Any]]]:
     """Return contenders by measure; those without a choice of vertices only for all of them."""
     every = len(some) == graph.n_vertices
-    found: dict[str, dict[str, Callable[[], Any]]] = {"closeness": {}, "diameter": {}}
+    found: dict[str, dict[str, Callable[[], Any]]]
+    found = {"closeness": {}, "diameter": {}, "eccentricity": {}}
     for threads in sorted(counts):
         key, call = f"nearfar, threads: {threads}", {"threads": threads, "device": "cpu"}
         found["closeness"][key] = lambda call=call: closeness(graph, some, **call)
         found["diameter"][key] = lambda call=call: diameter(graph, **call)
+        found["eccentricity"][key] = lambda call=call: eccentricity(graph, **call)
     theirs = others(graph)
     if "igraph" in theirs:
         vertices = some.tolist()
         found["closeness"]["igraph"] = lambda: np.array(theirs["igraph"].closeness(vertices))
         if every:
             found["diameter"]["igraph"] = theirs["igraph"].diameter
+            found["eccentricity"]["igraph"] = lambda: np.array(theirs["igraph"].eccentricity())
     if "networkit" in theirs:
         import networkit
 

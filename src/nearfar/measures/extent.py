@@ -6,13 +6,17 @@ A search from ``w`` bounds the eccentricity of every other vertex ``v``:
 
 Takes and Kosters (2011) choose the next ``w`` by these bounds, alternately the vertex with the
 greatest upper bound and the one with the least lower bound, and drop every vertex that the bounds
-exclude: a diameter takes a few searches on most graphs instead of n. Where the bounds exclude few
-vertices, as in graphs with few different distances, later steps search from several vertices at
-once, one for every 32 searched before: a batch costs less per source. Once the steps have taken as
-long as searches from all vertices that are left, whose rows are reduced at once, these follow. In a
-directed graph each step is two searches, one of them on the reversed graph. The bounds do not hold
-with turns, since a path
-to ``w`` and a path from ``w`` may not join: a search then starts from every vertex.
+exclude: a diameter takes a few searches on most graphs instead of n. Unlike theirs, the choice for
+the bound that is not sought includes dropped vertices: the center, which a diameter drops early,
+bounds all others best. Where the bounds exclude few vertices, as in graphs with few different
+distances, later steps search from several vertices at once, one for every 32 searched before: a
+batch costs less per source. Once the steps have taken a fifth of the time of searches from all
+vertices that are left, and exclude too few vertices per search, these follow. In a directed graph
+each step is two searches, one of them on the reversed graph. The bounds do not hold with turns,
+since a path to ``w`` and a path from ``w`` may not join: a search then starts from every vertex.
+
+Where sums are exact, the same bounds give the eccentricities of all vertices: one is known when its
+two bounds meet, which takes a few searches in some networks with hubs.
 """
 
 from __future__ import annotations
@@ -40,7 +44,10 @@ from nearfar.system.devices.arrays import to_host
 from nearfar.system.threads import check_threads
 
 _FOR_EACH = 32  # searches done for each one of the next step
+_FOR_EACH_OF_ALL = 2  # the same where the eccentricities of all vertices are sought
 _TOGETHER = 64  # most searches of a step
+_MANY = 1000  # vertices; searches from fewer take no longer than comparing bounds
+_SPENT, _GAIN = 0.2, 2  # share of the time of all searches left, and of it what a search must save
 _SEARCH, _BOUNDS = 1e-4, 1e-8  # seconds per search and per vertex besides the search itself
 _INFINITE = "there is no greatest distance: take the largest component"
 
@@ -79,7 +86,7 @@ def eccentricity(
 
     Notes
     -----
-    One search per vertex, whose row is reduced at once.
+    A search per vertex; fewer for all vertices where sums are exact.
 
     Examples
     --------
@@ -93,6 +100,8 @@ def eccentricity(
     rows = np.arange(n) if vertices is None else vertex_indices(solved, vertices, "vertex")
     if not len(rows):
         return np.zeros(0, dtype=solved.weight_dtype)
+    if vertices is None and n >= _MANY and _bounds_meet(solved):
+        return _Bounds(solved, "weight", device, threads, progress).eccentricities()
     plain = solved.without_names()
     call: dict[str, Any] = {"device": device, "threads": threads, "progress": progress}
     count, _, most = distances(plain, rows, reduce="summary", **call)
@@ -304,13 +313,13 @@ class _Bounds:
         self.upper = np.full(n, unreached_value(np.dtype(np.int64 if whole else np.float64)))
         self.upper = self.upper.astype(self.dtype)
         self.exact = np.zeros(n, dtype=bool)
-        self.searches, self.compared = 0, 2
+        self.searches, self.compared, self.left = 0, 2, n
 
     def extreme(self, stats: Any, greatest: bool, every: bool = False) -> tuple[Any, list[Any]]:
         """Return diameter or radius and, with ``every``, all vertices that have it."""
         check_stats(stats)
         high, open_ = greatest, np.ones(len(self.exact), dtype=bool)
-        while self._step(open_, high):
+        while self._step(open_, high, sought=high == greatest):
             known = self.lower[self.exact]
             value = known.max() if greatest else known.min()
             bounds = (self.upper, value) if greatest else (value, self.lower)
@@ -321,8 +330,20 @@ class _Bounds:
         at = np.flatnonzero(self.exact & (self.lower == value))
         return value.item(), self.named.name_of(at).tolist()
 
-    def _step(self, open_: NDArray[np.bool_], high: bool) -> bool:
-        """Search from some of the vertices that are still open; return False if there is none."""
+    def eccentricities(self) -> NDArray[Any]:
+        """Return the eccentricities of all vertices, where sums are exact."""
+        high, open_ = True, np.ones(len(self.exact), dtype=bool)
+        while self._step(open_, high, True, _FOR_EACH_OF_ALL):
+            open_ = (self.lower < self.upper) & ~self.exact
+            high = not high
+        narrow = self.named.weight_dtype
+        fits = self.lower.max() < unreached_value(narrow)
+        return self.lower.astype(narrow if fits else np.int64)
+
+    def _step(
+        self, open_: NDArray[np.bool_], high: bool, sought: bool, for_each: int = _FOR_EACH
+    ) -> bool:
+        """Search from vertices with extreme bounds; return False if none is open any more."""
         left = np.flatnonzero(open_)
         if self.progress is not None:
             self.progress(len(open_) - len(left), len(open_))
@@ -331,26 +352,32 @@ class _Bounds:
         if self._worth_finishing(len(left)):
             self._finish(left)
             return True
+        keys, extreme = (self.upper, np.max) if high else (self.lower, np.min)
+        if not sought and extreme(keys) != extreme(keys[self.exact]):
+            left = np.flatnonzero(keys == extreme(keys))[:1]
         # Together they take less time, but their bounds come too late for each other.
-        count = min(len(left), max(1, self.searches // _FOR_EACH), _TOGETHER)
-        keys = self.upper[left] if high else self.lower[left]
+        count = min(len(left), max(1, self.searches // for_each), _TOGETHER)
+        keys = keys[left]
         best = np.argpartition(keys, -count if high else count - 1)
         self._search(left[best[-count:] if high else best[:count]])
         return True
 
     def _worth_finishing(self, left: int) -> bool:
-        """Return whether the searches so far took as long as those from all that are left."""
+        """Return whether the searches take long and decide too few of the vertices left."""
         # Rows in fixed point, and others of a prepared graph, differ in the last bits.
         if isinstance(self.graph, TurnGraph) or is_prepared(self.graph):
             return False
         if self.searches < 2 * self.compared:
             return False
-        self.compared = self.searches
+        decided = (self.left - left) / max(self.searches - self.compared, 1)
+        self.compared, self.left = self.searches, left
         threads, device = check_threads(self.threads), canonical_device(self.device)
         request = Request(n_sources=left, device=device, threads=threads)
         together = rank(self.graph, request._replace(problem="batch"))[0].seconds
         alone = rank(self.graph, request._replace(n_sources=1))[0].seconds
-        return together < self.searches * (alone + _SEARCH + _BOUNDS * self.graph.n_vertices)
+        alone += _SEARCH + _BOUNDS * self.graph.n_vertices
+        late = (self.searches + 1) * alone > _SPENT * together
+        return late and decided * together / left < _GAIN * alone
 
     def _finish(self, sources: NDArray[np.intp]) -> None:
         """Search from each of some vertices, without bounds for others."""
@@ -407,6 +434,13 @@ class _Bounds:
 
 def _epsilon(graph: Graph) -> float:
     return float(np.finfo(graph.weight_dtype).eps)
+
+
+def _bounds_meet(graph: Any) -> bool:
+    """Return whether sums are exact and paths to and from a vertex join."""
+    if not isinstance(graph, Graph) or is_prepared(graph) or graph.n_negative:
+        return False
+    return graph.weight_dtype.kind == "i" or _adds_exactly(graph)
 
 
 def _adds_exactly(graph: Graph) -> bool:
