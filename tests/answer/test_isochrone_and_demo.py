@@ -223,10 +223,40 @@ def test_the_colour_bar_says_what_it_shows(
     from matplotlib.figure import Figure
 
     drawn = []
-    monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: drawn.append(self))
+    monkeypatch.setattr(
+        Figure, "savefig", lambda self, file, **_: (drawn.append(self), Path(file).touch())
+    )
     grid = nearfar.generate("grid", rows=5, columns=5)
     isochrone.draw_isochrones(nearfar.sssp(grid, 0), tmp_path / "m.png", unit=unit)
     texts = [text.get_text() for text in drawn[0].texts]
     assert said in texts
     # a grid has no place on the Earth
     assert not any(text.endswith((" km", " m")) for text in texts)
+
+
+def test_segments_of_one_colour_are_one_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(isochrone, "_SEGMENTS", 4)
+    segments = np.random.default_rng(1).random((11, 2, 2))
+    shades = np.array([7, 7, 7, 7, 7, 3, 3, 3, 3, 3, 1])
+    paths, first = isochrone._joined(segments, shades)
+    assert first.tolist() == [0, 4, 5, 8, 10]
+    np.testing.assert_equal(
+        np.concatenate([path.vertices for path in paths]).reshape(-1, 2, 2), segments
+    )
+    assert isochrone._joined(segments[:0], shades[:0])[0] == []
+
+
+def test_a_map_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    def half(self: Figure, file: Path, **_: Any) -> None:
+        Path(file).write_text("<svg")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Figure, "savefig", half)
+    grid = nearfar.generate("grid", rows=5, columns=5)
+    with pytest.raises(KeyboardInterrupt):
+        isochrone.draw_isochrones(nearfar.sssp(grid, 0), tmp_path / "m.svg")
+    assert not list(tmp_path.iterdir())

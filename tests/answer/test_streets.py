@@ -138,13 +138,13 @@ def test_a_map_of_an_osmnx_graph_draws_the_geometry_of_its_edges(
     import matplotlib.collections
 
     shown: list[Any] = []
-    make = matplotlib.collections.LineCollection.__init__
+    make = matplotlib.collections.PathCollection.__init__
 
-    def kept(self: Any, lines: Any, *more: Any, **how: Any) -> None:
-        shown.append(np.array(lines).reshape(-1, 4))
-        make(self, lines, *more, **how)
+    def kept(self: Any, paths: Any, *more: Any, **how: Any) -> None:
+        shown.extend(path.vertices.reshape(-1, 4) for path in paths)
+        make(self, paths, *more, **how)
 
-    monkeypatch.setattr(matplotlib.collections.LineCollection, "__init__", kept)
+    monkeypatch.setattr(matplotlib.collections.PathCollection, "__init__", kept)
     nearfar.isochrone(graph, 40, tmp_path / "map.png")
     pictured = np.concatenate(shown)
     reached = {tuple(row) for row in np.round(pictured, 6).tolist()}

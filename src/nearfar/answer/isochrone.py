@@ -20,8 +20,10 @@ from nearfar.errors import GraphError, MissingDependencyError, OptionError, quot
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.geography import on_earth
 from nearfar.options import check_above_zero, file_name
+from nearfar.system.output import replacing
 
 _METRES_PER_DEGREE = 111_320.0
+_SEGMENTS = 1000  # most of a path, whose pixels the renderer of pictures holds at once
 _PAPER, _INK, _FAINT = "#10131a", "#f2f0ea", "#3a404d"
 
 
@@ -118,7 +120,8 @@ def draw_isochrones(
         figure.text(
             0.025, 1 - 0.63 / height, rest, ha="left", va="top", **{**small, "fontsize": 11}
         )
-    figure.savefig(name, facecolor=_PAPER)
+    with replacing(name) as temporary:
+        figure.savefig(temporary, facecolor=_PAPER)
 
 
 def _segments(
@@ -154,20 +157,42 @@ def _draw_edges(
     values: NDArray[np.float64],
     faint: NDArray[np.float64],
 ) -> Any:
-    from matplotlib.collections import LineCollection
+    from matplotlib.collections import PathCollection
 
     # Lines become thinner as their number grows; beyond a million they form a texture.
     width = float(np.clip(180 / math.sqrt(len(segments)), 0.5, 2.0))
-    style: dict[str, Any] = {"capstyle": "round", "joinstyle": "round"}
-    axes.add_collection(LineCollection(list(faint), colors=_FAINT, linewidths=width * 0.6, **style))
-    lines = LineCollection(list(segments), cmap=_colours(), linewidths=width, **style)
-    lines.set_array(values)
+    style: dict[str, Any] = {"facecolors": "none", "capstyle": "round", "joinstyle": "round"}
     # A few remote edges would take up most of the colours: if the last hundredth of the edges is
     # much farther, the scale ends before them and the legend shows an arrow.
     top, rest = float(values.max()), float(np.quantile(values, 0.99))
-    lines.set_clim(0, (rest if rest < 0.85 * top else top) or 1.0)
+    top = (rest if rest < 0.85 * top else top) or 1.0
+    colours = _colours()
+    # Segments of one colour are one path, which a file holds in a third of the space.
+    shades = np.minimum(values * (colours.N / top), colours.N - 1).astype(np.intp)
+    paths, _ = _joined(faint, np.zeros(len(faint), dtype=np.intp))
+    axes.add_collection(PathCollection(paths, edgecolors=_FAINT, linewidths=width * 0.6, **style))
+    paths, first = _joined(segments, shades)
+    lines = PathCollection(paths, cmap=colours, linewidths=width, **style)
+    lines.set_array(values[first])
+    lines.set_clim(0, top)
     axes.add_collection(lines)
     return lines
+
+
+def _joined(
+    segments: NDArray[np.float64], shades: NDArray[np.intp]
+) -> tuple[list[Any], NDArray[np.intp]]:
+    """Return paths of successive segments of the same shade, and the first segment of each."""
+    from matplotlib.path import Path
+
+    at = np.arange(len(segments))
+    first = np.flatnonzero((at % _SEGMENTS == 0) | (np.diff(shades, prepend=-1) != 0))
+    paths = []
+    for part in np.split(segments, first[1:]) if len(first) else ():
+        path = Path(part.reshape(-1, 2), np.tile([Path.MOVETO, Path.LINETO], len(part)))
+        path.should_simplify = False  # which drops short segments
+        paths.append(path)
+    return paths, first
 
 
 def _draw_source(axes: Any, at: NDArray[np.float64]) -> None:

@@ -20,7 +20,6 @@ from nearfar.cli.parser import flag
 from nearfar.cli.places import one_place, remarks
 from nearfar.errors import OptionError
 from nearfar.graph.graph import Graph
-from nearfar.system.output import replacing
 
 if TYPE_CHECKING:
     from nearfar.answer.paths import Paths
@@ -114,8 +113,7 @@ def _draw(args: argparse.Namespace, graph: Graph, paths: Paths) -> None:
     if args.output.lower().endswith(".html"):
         draw_page(paths, args.output, title=args.title, scale=scale, unit=unit)
         return
-    with replacing(args.output) as temporary:
-        draw_isochrones(paths, temporary, title=args.title, scale=scale, unit=unit)
+    draw_isochrones(paths, args.output, title=args.title, scale=scale, unit=unit)
 
 
 def run(args: argparse.Namespace) -> None:

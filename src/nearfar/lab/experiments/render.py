@@ -11,6 +11,7 @@ import numpy as np
 
 from nearfar.errors import MissingDependencyError
 from nearfar.lab.bench.report import table as aligned
+from nearfar.system.output import replacing
 
 _MARKERS = "osD^vP*X<>hd"
 _MOST_BARS = 120
@@ -131,7 +132,8 @@ def draw(figure: Mapping[str, Any], folder: Path) -> list[str]:
     names = []
     for suffix, stamp in (("png", {"Software": None}), ("svg", {"Date": None})):
         path = folder / f"{figure['key']}.{suffix}"
-        page.savefig(path, metadata=stamp)
+        with replacing(path) as temporary:
+            page.savefig(temporary, metadata=stamp)
         names.append(path.name)
     return names
 
