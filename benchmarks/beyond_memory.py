@@ -104,7 +104,7 @@ def status(pid: int) -> dict[str, int]:
 
 def run(graph: Path, out: Path, limit: int | None, words: list[str]) -> dict[str, Any]:
     """Return seconds, peaks and bytes read of one run of the program."""
-    command = ["-m", "nearfar.cli.main", "distances", str(graph), "-o", str(out), "--json", *words]
+    command = ["-m", "nearfar", "distances", str(graph), "-o", str(out), "--json", *words]
     if limit is not None:
         command += ["--memory", str(limit)]
     held = group(limit) if limit is not None else contextlib.nullcontext((None, None))

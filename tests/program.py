@@ -32,7 +32,7 @@ __all__ = [
     "succeed",
 ]
 
-PROGRAM = [sys.executable, "-m", "nearfar.cli.main"]
+PROGRAM = [sys.executable, "-m", "nearfar"]
 Done = subprocess.CompletedProcess[str]
 
 

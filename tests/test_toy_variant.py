@@ -114,7 +114,7 @@ def test_the_chooser_takes_it_where_it_is_cheapest(more: dict[str, str]) -> None
 
 def test_the_commands_and_the_tables_list_it(more: dict[str, str]) -> None:
     listed = json.loads(
-        python(more, "-m", "nearfar.cli.main", "methods", "--family", "toy", "--json")
+        python(more, "-m", "nearfar", "methods", "--family", "toy", "--json")
     )
     assert [v["id"] for v in listed] == ["toy@cpu"]
     pages = "from docs.generators import methods as m; print(m.page())"
@@ -137,4 +137,4 @@ def test_conformance_proves_it(more: dict[str, str]) -> None:
 
 def test_without_the_folder_it_is_not_there(more: dict[str, str]) -> None:
     del more["NEARFAR_VARIANTS"]
-    assert "toy@cpu" not in python(more, "-m", "nearfar.cli.main", "methods")
+    assert "toy@cpu" not in python(more, "-m", "nearfar", "methods")

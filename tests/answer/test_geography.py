@@ -234,6 +234,27 @@ def test_polygons_hold_what_is_reached(street: Graph) -> None:
     assert empty["features"][0]["geometry"] == {"type": "MultiPolygon", "coordinates": []}
 
 
+def test_nested_polygons_are_those_of_each_limit() -> None:
+    shapely = pytest.importorskip("shapely")
+    graph = nearfar.generate("road_like", vertices=600, seed=3)
+    xy = graph.coordinates / np.ptp(graph.coordinates, axis=0) * 0.04 + (24, 60)
+    graph = Graph.from_csr(graph.indptr, graph.indices, graph.weights, coordinates=xy)
+    paths = nearfar.sssp(graph, 5)
+    far = int(paths.distances.max())
+    limits = [far, far // 2, far // 4, 0]
+    together = isochrones(paths, limits, polygons=True)["features"]
+    for limit, feature in zip(limits, together, strict=True):
+        alone = isochrones(paths, limit, polygons=True)["features"][0]
+        assert feature["properties"] == alone["properties"]
+        one, other = (shapely.from_geojson(json.dumps(f["geometry"])) for f in (feature, alone))
+        assert one.is_valid
+        assert one.symmetric_difference(other).area <= 0.002 * other.area
+        lines = isochrones(paths, limit)["features"][0]["geometry"]
+        if limit:
+            assert one.contains(shapely.from_geojson(json.dumps(lines)))
+    assert together[-1]["geometry"] == {"type": "MultiPolygon", "coordinates": []}
+
+
 def test_polygons_without_shapely(street: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "shapely", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'nearfar\[geo\]'"):

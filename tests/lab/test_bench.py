@@ -311,7 +311,7 @@ def test_plot(tmp_path: Path) -> None:
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "nearfar.cli.main", "bench", *arguments],
+        [sys.executable, "-m", "nearfar", "bench", *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -221,7 +221,7 @@ def test_without_matplotlib_tables_still_come(
 @pytest.mark.usefixtures("undrawn")
 def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     """A real process is killed without warning between two tasks."""
-    command = [sys.executable, "-m", "nearfar.cli.main", "experiment", "martin-2009"]
+    command = [sys.executable, "-m", "nearfar", "experiment", "martin-2009"]
     command += ["--scale", "tiny", "--device", "cpu", "--graphs", "200", "-o", str(tmp_path)]
     samples = tmp_path / "samples"
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:

@@ -167,13 +167,12 @@ def reach_features(
     features = []
     descending = check_limits(limits)
     for reach in found:
-        for limit in descending:
-            near = reach.within(limit)
-            lines = _lines_within(graph, near, limit)
-            if polygons:
-                geometry = _area(lines, width)
-            else:
-                geometry = {"type": "MultiLineString", "coordinates": lines.tolist()}
+        nears = [reach.within(limit) for limit in descending]
+        streets = [
+            _lines_within(graph, near, limit) for near, limit in zip(nears, descending, strict=True)
+        ]
+        shapes = _areas(streets, width) if polygons else list(map(_lines, streets))
+        for limit, near, geometry in zip(descending, nears, shapes, strict=True):
             properties = {
                 "source": reach.source,
                 "limit": limit,
@@ -280,25 +279,40 @@ def _own_lines(
     return parts.within(pieces[:, 1], pieces[:, 0])
 
 
-def _area(lines: NDArray[np.float64], width: float) -> dict[str, Any]:
-    """Return the area within some metres of lines, as a GeoJSON geometry."""
+def _lines(lines: NDArray[np.float64]) -> dict[str, Any]:
+    return {"type": "MultiLineString", "coordinates": lines.tolist()}
+
+
+def _areas(streets: list[NDArray[np.float64]], width: float) -> list[dict[str, Any]]:
+    """Return the areas within some metres of lines as GeoJSON; each contains those after it.
+
+    From the smallest on, so that each line is added once.
+    """
     try:
         shapely = importlib.import_module("shapely")
     except ImportError:
         raise MissingDependencyError(
             "polygons need shapely: pip install 'nearfar[geo]', or use polygons=False"
         ) from None
-    if not len(lines):
-        return {"type": "MultiPolygon", "coordinates": []}
-    middle = lines.reshape(-1, 2).mean(axis=0)
+    middle = streets[0].reshape(-1, 2).mean(axis=0) if len(streets[0]) else np.zeros(2)
     # In metres around the centre: the Earth is nearly flat over the extent of a town.
     scale = np.array([_DEGREE * math.cos(math.radians(middle[1])), _DEGREE])
-    flat = shapely.linestrings((lines - middle) * scale)
-    area = shapely.union_all(shapely.buffer(flat, width, quad_segs=4))
-    area = shapely.simplify(area, width / 10)
-    area = shapely.transform(area, lambda points: points / scale + middle)
-    found: dict[str, Any] = json.loads(shapely.to_geojson(shapely.orient_polygons(area)))
-    return found
+    area, added = shapely.MultiPolygon(), np.empty((0, 4))
+    found: list[dict[str, Any]] = []
+    for lines in reversed(streets):
+        rows, place = np.unique(
+            np.concatenate((added, lines.reshape(-1, 4))), axis=0, return_inverse=True
+        )
+        fresh = np.ones(len(rows), dtype=bool)
+        fresh[place[: len(added)]] = False
+        added = rows
+        flat = shapely.linestrings((rows[fresh].reshape(-1, 2, 2) - middle) * scale)
+        area = shapely.union(area, shapely.union_all(shapely.buffer(flat, width, quad_segs=4)))
+        shown = shapely.coverage_simplify(area, width / 10)
+        shown = shapely.transform(shown, lambda points: points / scale + middle)
+        shape = json.loads(shapely.to_geojson(shapely.orient_polygons(shown)))
+        found.append({"type": "MultiPolygon", "coordinates": []} if area.is_empty else shape)
+    return found[::-1]
 
 
 def _feature(geometry: dict[str, Any], properties: dict[str, Any]) -> dict[str, Any]:

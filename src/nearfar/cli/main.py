@@ -202,7 +202,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         kept = f": {stop}" if str(stop) else ""
         print(f"nearfar: interrupted{kept}", file=sys.stderr)
         return Exit.INTERRUPTED
-
-
-if __name__ == "__main__":
-    sys.exit(main())
