@@ -79,8 +79,13 @@ def one_per_street(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
     sums = np.zeros((int(counts.sum()) + 1, 2))
     np.cumsum(lines.xy[row_edges(lines.first, edges)[1]], axis=0, out=sums[1:])
     inner = np.round(sums[ends] - sums[ends - counts], 6)
-    rows = np.column_stack([pair, counts, inner])
-    return np.unique(rows, axis=0, return_index=True)[1]
+    columns = np.stack((pair, counts, *inner.T))
+    order = np.lexsort(columns[::-1])  # a tenth of the time of np.unique with rows
+    columns = columns[:, order]
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
+    first: NDArray[np.int64] = order[fresh]
+    return first
 
 
 def parts_of(graph: Graph, edges: NDArray[np.int64]) -> Parts:

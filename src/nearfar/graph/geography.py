@@ -150,13 +150,13 @@ def from_geodataframe(
         raise GraphError(
             f"row {at} holds {kind}: give single lines; `table.explode()` splits multi-lines"
         )
-    ends = np.concatenate(
-        [shapely.get_coordinates(shapely.get_point(lines, place)) for place in (0, -1)]
-    )
+    points, stops = shapely.get_coordinates(lines), np.cumsum(shapely.get_num_coordinates(lines))
+    ends = points[np.concatenate((stops - shapely.get_num_coordinates(lines), stops - 1))]
     if digits is not None:
         ends = np.round(ends, digits)
-    xy, codes = np.unique(ends, axis=0, return_inverse=True)
-    codes = codes.reshape(2, -1)
+    # Complex numbers are sorted by x and then y, much faster than rows.
+    found, codes = np.unique(ends.view(np.complex128).ravel(), return_inverse=True)
+    xy, codes = found.view(np.float64).reshape(-1, 2), codes.reshape(2, -1)
     weights, unit = _line_weights(table, lines, weight, shapely)
     made = from_edges(codes[0], codes[1], weights, n_vertices=len(xy), directed=directed)
     attributes: dict[str, Any] = {"unit": unit} if unit else {}

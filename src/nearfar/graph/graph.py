@@ -846,7 +846,10 @@ class Graph(Vertices, Exchange):
         -----
         O(n + edges of the vertices).
         """
-        kept = self.indices_of(vertices)
+        return self._induced(self.indices_of(vertices))
+
+    def _induced(self, kept: NDArray[np.int64]) -> Graph:
+        """Return the subgraph of the vertices with some indices."""
         place = np.full(self.n_vertices, -1, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         twice = np.flatnonzero(place[kept] != np.arange(len(kept)))
@@ -855,14 +858,15 @@ class Graph(Vertices, Exchange):
         rows, edges = row_edges(self.indptr, kept)
         inside = place[self.indices[edges]] >= 0
         edges = edges[inside]
+        names = self.name_of(kept)
         return Graph(
             row_starts(np.bincount(rows[inside], minlength=len(kept))),
             place[self.indices[edges]],
             None if self.weights is None else self.weights[edges],
             directed=self.directed,
-            vertex_names=self.name_of(kept),
+            vertex_names=names,
             coordinates=None if self.coordinates is None else self.coordinates[kept],
-            attributes=self._attributes_among(set(self.name_of(kept).tolist())),
+            attributes=self._attributes_among(names),
             copy=False,
         )
 
@@ -907,13 +911,14 @@ class Graph(Vertices, Exchange):
         if not len(label):
             return self.subgraph([])
         largest = label[np.argmax(np.bincount(label)[label])]
-        return self.subgraph(self.name_of(np.flatnonzero(label == largest)))
+        return self._induced(np.flatnonzero(label == largest))
 
-    def _attributes_among(self, names: set[Any]) -> dict[str, Any]:
+    def _attributes_among(self, names: NDArray[Any]) -> dict[str, Any]:
         """Return the attributes of the subgraph of these vertices."""
         kept = {k: v for k, v in self.attributes.items() if k not in OF_EDGES}
         if self.forbidden_turns:
-            kept["forbidden_turns"] = [t for t in self.forbidden_turns if names.issuperset(t)]
+            inside = set(names.tolist())
+            kept["forbidden_turns"] = [t for t in self.forbidden_turns if inside.issuperset(t)]
         return kept
 
     def without_names(self) -> Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, overload
@@ -186,6 +187,11 @@ class Vertices:
                     self._index_of(int(given[wrong][0]), what)
                 return places
             given = in_microseconds(given).tolist()
+        if self.vertex_numbers is None:
+            with contextlib.suppress(TypeError):  # one is unknown, or cannot be hashed
+                found = np.array(list(map(self._index_by_name.get, given)), dtype=np.int64)
+                if (found >= 0).all():
+                    return found
         return np.array([self.index_of(v, what) for v in given], dtype=np.int64)
 
     @overload

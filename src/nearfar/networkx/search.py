@@ -258,8 +258,8 @@ def tight_lists(found: Search, solved: Graph, start: int) -> dict[Any, list[Any]
     weights = solved.effective_weights[keep]
     tight = distances[tails] + weights == distances[heads]
     tails, heads = tails[tight], heads[tight]
-    pairs = np.unique(np.stack((tails, heads), axis=1), axis=0)  # parallel edges count once
-    tails, heads = pairs[:, 0], pairs[:, 1]
+    pairs = np.unique(tails * solved.n_vertices + heads)  # parallel edges count once
+    tails, heads = np.divmod(pairs, solved.n_vertices)
     order = np.argsort(distances[tails], kind="stable")
     names = found.graph.names
     lists: dict[Any, list[Any]] = {names[start]: []}
