@@ -113,9 +113,7 @@ def test_the_chooser_takes_it_where_it_is_cheapest(more: dict[str, str]) -> None
 
 
 def test_the_commands_and_the_tables_list_it(more: dict[str, str]) -> None:
-    listed = json.loads(
-        python(more, "-m", "nearfar", "methods", "--family", "toy", "--json")
-    )
+    listed = json.loads(python(more, "-m", "nearfar", "methods", "--family", "toy", "--json"))
     assert [v["id"] for v in listed] == ["toy@cpu"]
     pages = "from docs.generators import methods as m; print(m.page())"
     page = python(more, "-c", pages)

@@ -161,8 +161,9 @@ class _History:
     """History of one graph on one device."""
 
     first: Width  # of a kind whose delta grows
+    # Of solves of the fastest width, since others may have many splits, or one range far too wide.
     reach: float = 0.0  # bound on the farthest distance of whole solves so far; 0 before the first
-    splits: int = 0  # maximum over whole plain solves
+    splits: int = 0  # of the latest whole solve
     least_bits: int = 8
     refused: set[str] = field(default_factory=set)  # kinds that do not fit memory
     last: Form | None = None  # form of the latest whole solve
@@ -186,9 +187,19 @@ class _History:
                 others.append(width._replace(first=_USUAL.first))
             if width.rounds and (found.shortcuts or not width.past):
                 others.append(width._replace(past=not width.past))
-            return others
+            # Other rounds and rows do not make up for a delta that is far too wide or narrow.
+            tried = self.widths[kind]
+            most = _HOPELESS * tried.least()
+            fast = {way[:2] for way, (_, usual) in tried.times.items() if usual <= most}
+            slow = {way[:2] for way in tried.times} - fast
+            return [way for way in others if way in tried.times or way[:2] not in slow]
 
         return self.widths[kind].next_way(first, near) if kind in self.widths else first
+
+    def is_usual(self, kind: str, width: Width) -> bool:
+        """Return whether a width is not only compared: the fastest so far, or the only one."""
+        times = self.widths[kind].times if kind in self.widths else {}
+        return not times or width == min(times, key=lambda way: times[way][1])
 
     def mean(self, kind: str) -> float:
         """Return the usual seconds of a kind with its fastest width."""
@@ -352,9 +363,9 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
     history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total
-    if form.kind in _GROWING:
+    if form.kind in _GROWING and history.is_usual(form.kind, used):
         history.reach = max(history.reach, stats["last_threshold"])
-        history.splits = max(history.splits, stats["splits"])
+        history.splits = stats["splits"]
 
 
 def too_narrow(graph: Graph, form: Form) -> None:
