@@ -161,9 +161,11 @@ class _History:
     """History of one graph on one device."""
 
     first: Width  # of a kind whose delta grows
-    # Of solves of the fastest width, since others may have many splits, or one range far too wide.
-    reach: float = 0.0  # bound on the farthest distance of whole solves so far; 0 before the first
-    splits: int = 0  # of the latest whole solve
+    splits: int = 0  # maximum over whole plain solves
+    # Of whole solves with the first width, since others may have many splits or a range far too
+    # wide: a bound on the farthest distance, 0 before the first solve, and the most splits.
+    reach: float = 0.0
+    first_splits: int = 0
     least_bits: int = 8
     refused: set[str] = field(default_factory=set)  # kinds that do not fit memory
     last: Form | None = None  # form of the latest whole solve
@@ -187,19 +189,9 @@ class _History:
                 others.append(width._replace(first=_USUAL.first))
             if width.rounds and (found.shortcuts or not width.past):
                 others.append(width._replace(past=not width.past))
-            # Other rounds and rows do not make up for a delta that is far too wide or narrow.
-            tried = self.widths[kind]
-            most = _HOPELESS * tried.least()
-            fast = {way[:2] for way, (_, usual) in tried.times.items() if usual <= most}
-            slow = {way[:2] for way in tried.times} - fast
-            return [way for way in others if way in tried.times or way[:2] not in slow]
+            return others
 
         return self.widths[kind].next_way(first, near) if kind in self.widths else first
-
-    def is_usual(self, kind: str, width: Width) -> bool:
-        """Return whether a width is not only compared: the fastest so far, or the only one."""
-        times = self.widths[kind].times if kind in self.widths else {}
-        return not times or width == min(times, key=lambda way: times[way][1])
 
     def mean(self, kind: str) -> float:
         """Return the usual seconds of a kind with its fastest width."""
@@ -278,9 +270,9 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
     """Return the form that the options request, or else the best according to the history."""
     history = _history(graph)
     # Scanning a vertex costs about as much as eight edges.
-    few = history.splits * graph.n_vertices <= 2 * graph.n_edges
+    cheap = 2 * graph.n_edges / graph.n_vertices if graph.mean_degree > ROAD_LIKE else -1
     width = history.width("plain")
-    scan = few and graph.mean_degree > ROAD_LIKE
+    scan = history.splits <= cheap
     plain = Form("plain", scan=scan, alone=width.rounds > 0, past=width.past)
     if not graph.is_weighted:
         return plain
@@ -299,7 +291,7 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
         roomy = skewed and runtime.device().shared_per_block >= _SIFT_SHARED
         if roomy and not history.lost("sifted"):
             return Form("sifted")
-    if options.distance_bits is None and whole and plain.scan:
+    if options.distance_bits is None and whole and history.first_splits <= cheap:
         bits = _bits(graph, history)
         if bits:
             return Form("packed", bits, scan=True)
@@ -348,6 +340,7 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
     history = _history(graph)
     history.last = form
     used = history.width(form.kind)
+    initial = used == history.grown.get(form.kind, history.first)
     if form.kind == "plain":  # another form ran while the width's own was compiled
         width &= (form.alone, form.past) == (used.rounds > 0, used.past)
     if width and history.solves.get(form.kind):  # the first solve of a kind may include waiting
@@ -363,9 +356,11 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
     history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total
-    if form.kind in _GROWING and history.is_usual(form.kind, used):
-        history.reach = max(history.reach, stats["last_threshold"])
-        history.splits = stats["splits"]
+    if form.kind in _GROWING:
+        history.splits = max(history.splits, stats["splits"])
+        if initial:
+            history.reach = max(history.reach, stats["last_threshold"])
+            history.first_splits = max(history.first_splits, stats["splits"])
 
 
 def too_narrow(graph: Graph, form: Form) -> None:
