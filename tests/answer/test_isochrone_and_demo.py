@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import lzma
 import subprocess
@@ -260,3 +261,29 @@ def test_a_map_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(KeyboardInterrupt):
         isochrone.draw_isochrones(nearfar.sssp(grid, 0), tmp_path / "m.svg")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("most", [0.004, 9, 4_321_987])
+def test_numbers_of_the_colour_bar_do_not_overlap(
+    most: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    drawn = []
+    save = Figure.savefig
+
+    def kept(self: Figure, *given: Any, **more: Any) -> None:
+        save(self, *given, **more)
+        drawn.append(self)
+
+    monkeypatch.setattr(Figure, "savefig", kept)
+    grid = nearfar.generate("grid", rows=9, columns=9, weight_dtype="float64", seed=1)
+    paths = nearfar.sssp(grid.with_weights(grid.weights * (most / grid.weights.max())), 0)
+    isochrone.draw_isochrones(paths, tmp_path / "m.png")
+    bar = drawn[0].axes[1]
+    boxes = [label.get_window_extent() for label in bar.get_xticklabels() if label.get_text()]
+    shown = [box for box in boxes if bar.bbox.x0 - 1 <= (box.x0 + box.x1) / 2 <= bar.bbox.x1 + 1]
+    assert len(shown) >= 2
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(shown))
+    assert not any("e" in label.get_text() for label in bar.get_xticklabels())

@@ -24,6 +24,7 @@ from nearfar.system.output import replacing
 
 _METRES_PER_DEGREE = 111_320.0
 _SEGMENTS = 1000  # most of a path, whose pixels the renderer of pictures holds at once
+_NUMBER = "{x:,.10g}"
 _PAPER, _INK, _FAINT = "#10131a", "#f2f0ea", "#3a404d"
 
 
@@ -223,13 +224,19 @@ def _draw_legend(figure: Any, lines: Any, unit: str, bottom: float) -> None:
     box = figure.add_axes((0.3, 0.55 * bottom, 0.4, 0.14 * bottom))
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-    ticks = MaxNLocator(nbins=8, steps=[1, 2, 5, 10])
-    extend = "max" if float(lines.get_array().max()) > lines.get_clim()[1] else "neither"
+    top = lines.get_clim()[1]
+    # The most ticks whose numbers have room, a character taking about .08 inches.
+    for bins in range(8, 1, -1):
+        ticks = MaxNLocator(nbins=bins, steps=[1, 2, 5, 10])
+        numbers = [_NUMBER.format(x=x) for x in ticks.tick_values(0, top) if x <= top]
+        if 0.08 * (len(numbers) + sum(map(len, numbers))) < 0.4 * figure.get_figwidth():
+            break
+    extend = "max" if float(lines.get_array().max()) > top else "neither"
     bar = figure.colorbar(
         lines, cax=box, orientation="horizontal", ticks=ticks, extend=extend, extendfrac=0.03
     )
     bar.outline.set_visible(False)
-    box.xaxis.set_major_formatter(StrMethodFormatter("{x:,.6g}"))
+    box.xaxis.set_major_formatter(StrMethodFormatter(_NUMBER))
     box.tick_params(color=_INK, labelcolor=_INK, labelsize=9, length=0, pad=3)
     text = {"color": _INK, "fontsize": 9, "va": "center", "alpha": 0.75}
     figure.text(0.71, 0.62 * bottom, unit or "distance", ha="left", **text)
