@@ -176,6 +176,7 @@ def test_whole_graph_functions(kind: type, weight: Any) -> None:
         "diameter",
         "radius",
         "center",
+        "periphery",
         "wiener_index",
         "average_shortest_path_length",
         "closeness_centrality",
@@ -265,11 +266,22 @@ def test_functions_as_weights_are_refused() -> None:
         backend.FUNCTIONS["single_source_dijkstra"](converted, 0, weight=weight)
 
 
+@pytest.mark.parametrize("name", ["diameter", "radius", "center", "periphery"])
+def test_bounds_make_no_difference(name: str) -> None:
+    function = getattr(nx, name)
+    graph = nx.barabasi_albert_graph(200, 2, seed=1)
+    want = function(graph)
+    assert function(graph, backend="nearfar", usebounds=True) == want
+    assert function(graph, usebounds=True) == want
+    for parts in (nx.Graph([(1, 2), (3, 4)]), nx.DiGraph([(1, 2)])):
+        with pytest.raises(nx.NetworkXError, match="connected"):
+            function(parts, backend="nearfar", usebounds=True)
+
+
 def test_can_run_and_should_run_give_reasons() -> None:
     small, large = nx.path_graph(5), nx.path_graph(5000)
     assert backend.can_run("dijkstra_path", (small, 0, 1), {}) is True
     assert "does not implement" in str(backend.can_run("pagerank", (small,), {}))
-    assert "bounds" in str(backend.can_run("diameter", (small,), {"usebounds": True}))
     assert "small" in str(backend.should_run("dijkstra_path", (small, 0, 1), {}))
     assert backend.should_run("dijkstra_path", (large, 0, 1), {}) is True
     assert "conversion" in str(backend.should_run("has_path", (large, 0, 1), {}))

@@ -51,8 +51,6 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
     for known in ("sp", "e"):
         if given.get(known) is not None:
             return f"{known} is given: nothing remains to be computed"
-    if given.get("usebounds"):
-        return "NetworkX's bounds need few searches, not all"
     return True
 
 

@@ -7,14 +7,15 @@ time, so that they need no matrix.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import networkx as nx
-from nearfar.errors import NegativeCycleError
+from nearfar import measures
+from nearfar.errors import NegativeCycleError, UnreachableError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import may_saturate
@@ -125,6 +126,8 @@ def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = N
     """Return the eccentricity of one vertex or of several: the distance of the farthest vertex."""
     if sp is not None:
         raise NotImplementedError("distances are given: nothing is left to compute")
+    if v is None and len(G) and not G.weighted(weight).n_negative:
+        return dict(zip(G.names, _extent(measures.eccentricity, G, weight).tolist(), strict=True))
     single = v is not None and G.has(v)
     names: Iterable[Any] = [v] if single else list(G.original.nbunch_iter(v))
     listed = list(names)
@@ -132,39 +135,52 @@ def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = N
         return {}
     rows = _summaries(G, G.weighted(weight), np.array([G.places[name] for name in listed]))
     if min(rows.reached) < len(G):
-        kind = "digraph is not strongly" if G.is_directed() else "graph is not"
-        raise nx.NetworkXError(f"Found infinite path length because the {kind} connected")
+        raise _infinite(G)
     return rows.farthest[0] if single else dict(zip(listed, rows.farthest, strict=True))
 
 
-def _eccentricities(G: BackendGraph, e: Any, usebounds: bool, weight: Any) -> dict[Any, Any]:
+def _infinite(G: BackendGraph) -> nx.NetworkXError:
+    kind = "digraph is not strongly" if G.is_directed() else "graph is not"
+    return nx.NetworkXError(f"Found infinite path length because the {kind} connected")
+
+
+def _extent(measure: Callable[[Graph], Any], G: BackendGraph, weight: Any, e: Any = None) -> Any:
+    """Return a measure of the distances between all vertices, which takes few searches."""
     if e is not None:
         raise NotImplementedError("eccentricities are given: nothing is left to compute")
-    if usebounds and not G.is_directed():
-        raise NotImplementedError("NetworkX's bounds need few searches, not all")
     if len(G) == 0:
         raise NotImplementedError("the graph is empty")
-    found: dict[Any, Any] = eccentricity(G, weight=weight)
-    return found
+    solved = G.weighted(weight)
+    if solved.n_negative:
+        raise NotImplementedError("a negative weight: NetworkX decides")
+    try:
+        return measure(solved)
+    except UnreachableError:
+        raise _infinite(G) from None
 
 
 def diameter(G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """Return the greatest eccentricity."""
-    return max(_eccentricities(G, e, usebounds, weight).values())
+    return _extent(measures.diameter, G, weight, e)
 
 
 def radius(G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
     """Return the least eccentricity."""
-    return min(_eccentricities(G, e, usebounds, weight).values())
+    return _extent(measures.radius, G, weight, e)
 
 
 def center(
     G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None
 ) -> list[Any]:
     """Return the vertices of least eccentricity."""
-    found = _eccentricities(G, e, usebounds, weight)
-    least = min(found.values())
-    return [v for v, far in found.items() if far == least]
+    return [G.names[at] for at in _extent(measures.center, G, weight, e)]
+
+
+def periphery(
+    G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None
+) -> list[Any]:
+    """Return the vertices of greatest eccentricity."""
+    return [G.names[at] for at in _extent(measures.periphery, G, weight, e)]
 
 
 def wiener_index(G: BackendGraph, weight: Any = None) -> Any:
