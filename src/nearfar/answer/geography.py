@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.answer.paths import Paths
-from nearfar.answer.streets import line_of, map_coordinates, one_per_street, parts_of
+from nearfar.answer.streets import first_rows, line_of, map_coordinates, one_per_street, parts_of
 from nearfar.answer.turn_paths import TurnPaths
 from nearfar.errors import GraphError, MissingDependencyError, OptionError, quoted
 from nearfar.graph.build import row_edges
@@ -300,13 +300,11 @@ def _areas(streets: list[NDArray[np.float64]], width: float) -> list[dict[str, A
     area, added = shapely.MultiPolygon(), np.empty((0, 4))
     found: list[dict[str, Any]] = []
     for lines in reversed(streets):
-        rows, place = np.unique(
-            np.concatenate((added, lines.reshape(-1, 4))), axis=0, return_inverse=True
-        )
-        fresh = np.ones(len(rows), dtype=bool)
-        fresh[place[: len(added)]] = False
-        added = rows
-        flat = shapely.linestrings((rows[fresh].reshape(-1, 2, 2) - middle) * scale)
+        rows = np.concatenate((added, lines.reshape(-1, 4)))
+        first = first_rows(rows)
+        fresh = rows[first[first >= len(added)]]
+        added = rows[first]
+        flat = shapely.linestrings((fresh.reshape(-1, 2, 2) - middle) * scale)
         area = shapely.union(area, shapely.union_all(shapely.buffer(flat, width, quad_segs=4)))
         shown = shapely.coverage_simplify(area, width / 10)
         shown = shapely.transform(shown, lambda points: points / scale + middle)

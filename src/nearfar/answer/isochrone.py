@@ -23,7 +23,7 @@ from nearfar.options import check_above_zero, file_name
 from nearfar.system.output import replacing
 
 _METRES_PER_DEGREE = 111_320.0
-_SEGMENTS = 1000  # most of a path, whose pixels the renderer of pictures holds at once
+_SEGMENTS = 1000  # per path at most, since pictures need memory for all pixels of a path
 _NUMBER = "{x:,.10g}"
 _PAPER, _INK, _FAINT = "#10131a", "#f2f0ea", "#3a404d"
 

@@ -79,11 +79,14 @@ def one_per_street(graph: Graph, edges: NDArray[np.int64]) -> NDArray[np.int64]:
     sums = np.zeros((int(counts.sum()) + 1, 2))
     np.cumsum(lines.xy[row_edges(lines.first, edges)[1]], axis=0, out=sums[1:])
     inner = np.round(sums[ends] - sums[ends - counts], 6)
-    columns = np.stack((pair, counts, *inner.T))
-    order = np.lexsort(columns[::-1])  # a tenth of the time of np.unique with rows
-    columns = columns[:, order]
+    return first_rows(np.column_stack((pair, counts, inner)))
+
+
+def first_rows(rows: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the first position of each distinct row, in a tenth of the time of np.unique."""
+    order = np.lexsort(rows.T[::-1])
     fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = (columns[:, 1:] != columns[:, :-1]).any(axis=0)
+    fresh[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
     first: NDArray[np.int64] = order[fresh]
     return first
 

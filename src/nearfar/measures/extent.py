@@ -47,7 +47,7 @@ _FOR_EACH = 32  # searches done for each one of the next step
 _FOR_EACH_OF_ALL = 2  # the same where the eccentricities of all vertices are sought
 _TOGETHER = 64  # most searches of a step
 _MANY = 1000  # vertices; searches from fewer take no longer than comparing bounds
-_SPENT, _GAIN = 0.2, 2  # share of the time of all searches left, and of it what a search must save
+_SPENT, _GAIN = 0.2, 2  # share of the time of all searches left; saved time over a search's own
 _SEARCH, _BOUNDS = 1e-4, 1e-8  # seconds per search and per vertex besides the search itself
 _INFINITE = "there is no greatest distance: take the largest component"
 
@@ -353,8 +353,8 @@ class _Bounds:
             self._finish(left)
             return True
         keys, extreme = (self.upper, np.max) if high else (self.lower, np.min)
-        if not sought and extreme(keys) != extreme(keys[self.exact]):
-            left = np.flatnonzero(keys == extreme(keys))[:1]
+        if not sought and (most := extreme(keys)) != extreme(keys[self.exact]):
+            left = np.flatnonzero(keys == most)[:1]
         # Together they take less time, but their bounds come too late for each other.
         count = min(len(left), max(1, self.searches // for_each), _TOGETHER)
         keys = keys[left]
