@@ -214,11 +214,11 @@ def test_a_faster_width_behind_slower_ones_is_found(first: float, growth: float)
     assert abs(np.log2(widths(loss, 9, work=1)[-1].first / fastest.first)) <= 1
 
 
-@pytest.mark.parametrize(("block_rounds", "tried"), [(10, {1000, 8, 2, 0}), (10**6, {1000, 8})])
+@pytest.mark.parametrize(("block_rounds", "tried"), [(10, {1000, 8, 2, 0}), (10**6, {1000, 8, 0})])
 def test_rounds_are_compared_where_more_barriers_cost_little(
     block_rounds: int, tried: set[int]
 ) -> None:
-    """A million rounds with a barrier for each would take four seconds, those of 8 half of one."""
+    """A million barriers would take four seconds; with a wide range no rounds are tried, too."""
     found = widths(lambda width: 0.0, 9, work=1, block_rounds=block_rounds)
     assert {width.rounds for width in found} == tried
     first = {width.rounds for width in found[2:5]}  # after the usual width

@@ -400,7 +400,9 @@ class Team {
     const double factor = me.own->adapter.after_bucket(
         stats.vertices_processed - rows, stats.edges_relaxed - edges, work.repeated,
         plain ? 0 : kThin, work.ring.delta(), plain ? kBuckets : kSoon);
-    if (factor != 1) work.ring.widen(work.ring.lower_end(), work.ring.delta() * factor);
+    // With nothing beyond the bucket a wider one would be the same; the next search begins with it.
+    if (factor < 1 || (factor > 1 && !work.ring.empty()))
+      work.ring.widen(work.ring.lower_end(), work.ring.delta() * factor);
     for (std::size_t k = done; k < now.size; ++k) work.ring.push(now.data[k]);
     now.size = 0;
   }

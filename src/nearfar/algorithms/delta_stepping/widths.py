@@ -3,9 +3,9 @@
 Within a search the width adapts by counts of entries and repeats, which do not measure the cost of
 a repeat, a bucket or a theft on this machine. So the next searches of a graph begin with the
 mean width of the last one, and others try widths around it, until none is faster. Workers that
-find little to do repeat the work of others, so half of them are tried too, down to one. Whether
-workers should claim distances ahead (``relax.hpp``) depends on the graph and on the machine's
-caches.
+find little to do repeat the work of others, so half of them are tried too, down to one, and one
+alone where half of them are hardly slower. Whether workers should claim distances ahead
+(``relax.hpp``) depends on the graph and on the machine's caches.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from nearfar.graph.compared import Compared
 ADAPTED = None
 _STEPS = (-2, 2, -1, 1)  # powers from the fastest width to those that are compared with it
 _FARTHEST = 5  # greatest power
+_HARDLY = 1.2  # relative time of half the workers up to which one alone is tried
 _LOST = 1.1  # relative time above which a change is not tried again with another width
 
 
@@ -77,7 +78,11 @@ class Widths:
     def _near(self, way: Way) -> list[Way]:
         found = [way._replace(halved=way.halved - 1)] if way.halved else []
         if self.workers(way) > 1:
-            found += [way._replace(halved=way.halved + 1), way._replace(claim=not way.claim)]
+            half = way._replace(halved=way.halved + 1)
+            found += [half, way._replace(claim=not way.claim)]
+            _, usual = self.compared.times.get(half, (0, math.inf))
+            if usual < _HARDLY * self.compared.times[way][1]:
+                found.append(way._replace(halved=self.threads.bit_length() - 1, claim=False))
         found = [other for other in found if not self._lost(other)]
         powers = (step + (way.power or 0) for step in _STEPS)
         return found + [way._replace(power=k) for k in powers if k and abs(k) <= _FARTHEST]

@@ -64,7 +64,7 @@ _GROWTH, GROWTHS = 12.0, 256.0  # growth that a first solve need not justify, an
 ROUNDS = (1000, 8, 2, 0)
 _STEP_SECONDS = 4e-6  # by which a step of the whole device exceeds a round of one block
 _LITTLE = 0.25  # part of a solve that such steps may take for other rounds to be tried first
-_FAR, _FAR_ROUNDS = 8, 8  # factor between widths far from each other, and rounds of a wide one
+_FAR, _FAR_ROUNDS = 8, (8, 0)  # factor between widths far from each other, rounds of a wide one
 # Entries and edges per multiprocessor up to which blocks advance on their own.
 _LOCAL_ENTRIES, _LOCAL_EDGES = 256, 1024
 LOCAL_HEAVY = 64  # kLocalHeavy of one_launch_rows.cuh
@@ -134,7 +134,8 @@ def _neighbours(width: Width, found: _Latest, *, grows: bool, initial: bool) -> 
             near.append(width._replace(first=first / 2))
         if not repeats:
             far = width._replace(first=_FAR * first)
-            near += [far, far._replace(rounds=_FAR_ROUNDS)] if found.block_rounds else [far]
+            fewer = _FAR_ROUNDS if found.block_rounds else ()
+            near += [far, *(far._replace(rounds=rounds) for rounds in fewer)]
         near.append(width._replace(first=first / _FAR, growth=GROWTHS))
         if found.splits <= _FEW_RANGES:  # one range may be fastest, behind slower widths
             near.append(width._replace(first=GROWTHS, growth=1.0))
