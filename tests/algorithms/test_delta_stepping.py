@@ -174,18 +174,17 @@ def test_widths_end_at_the_fastest(fastest: int | None, halved: int, claim: bool
     assert max(others) <= 2
 
 
-@pytest.mark.parametrize(("share", "tried"), [(0.0, True), (1.0, False)])
-def test_one_worker_is_tried_where_half_of_them_are_hardly_slower(
-    share: float, tried: bool
+@pytest.mark.parametrize(("threads", "half", "tried"), [(16, 1.15, 1), (16, 1.3, 8), (4, 1.3, 1)])
+def test_one_worker_is_tried_where_half_of_them_suggest_that_it_is_close(
+    threads: int, half: float, tried: int
 ) -> None:
-    """``share``: part of the time that workers divide among them."""
-    widths = Widths(threads=16)
+    widths = Widths(threads)
     for _ in range(60):
         way = widths.next_way()
         workers = widths.workers(way)
-        widths.learn(way, 8.0 * (1 - share + share / workers) if workers > 1 else 5.0, 8.0)
-    assert (1 in map(widths.workers, widths.compared.times)) is tried
-    assert widths.workers(widths.next_way()) == (1 if tried else 16)
+        widths.learn(way, {threads: 1.0, 1: 0.8}.get(workers, half), 8.0)
+    assert min(map(widths.workers, widths.compared.times)) == tried
+    assert widths.workers(widths.next_way()) == (1 if tried == 1 else threads)
 
 
 def test_what_was_clearly_slower_is_not_tried_with_every_width() -> None:

@@ -4,7 +4,8 @@ Estimates err by a factor of two on graphs and machines that they were not fitte
 one source whose estimates are close to the least one, at most one of them on a GPU, are each run
 twice by later searches of a graph, instead of it, and the fastest is used from then on. The first
 run of a method may prepare the graph and does not count. Only searches of most of the graph are
-compared.
+compared. A method for several workers that also tries one takes the place of the same method for
+one after the first search, since it becomes faster over the searches of a graph.
 """
 
 from __future__ import annotations
@@ -63,6 +64,8 @@ def fastest(
 ) -> tuple[Variant, str]:
     """Return the fastest of the methods so far, or one that is still to be measured."""
     times = _TIMES.of(graph, _Times, request.threads)
+    if times.started and rivals[1][0].covers == rivals[0][0].id:
+        rivals = rivals[1:]
     ids = [variant.id for variant, _ in rivals]
     variant, reason = rivals[ids.index(times.choose(ids[0], lambda _: ids))]
     measured = all(other in times.times for other in ids)

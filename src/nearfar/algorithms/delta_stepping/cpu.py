@@ -143,6 +143,7 @@ def delta_stepping(
     complexity="O(n + m + d / delta) work on average for random weights, d the greatest distance",
     cost=_several_workers,
     parallel=True,
+    covers="delta_stepping@cpu",
 )
 def delta_stepping_parallel(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace

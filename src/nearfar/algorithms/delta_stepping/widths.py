@@ -4,8 +4,8 @@ Within a search the width adapts by counts of entries and repeats, which do not 
 a repeat, a bucket or a theft on this machine. So the next searches of a graph begin with the
 mean width of the last one, and others try widths around it, until none is faster. Workers that
 find little to do repeat the work of others, so half of them are tried too, down to one, and one
-alone where half of them are hardly slower. Whether workers should claim distances ahead
-(``relax.hpp``) depends on the graph and on the machine's caches.
+alone where half of them take so little longer that it may be close. Whether workers should claim
+distances ahead (``relax.hpp``) depends on the graph and on the machine's caches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nearfar.graph.compared import Compared
 ADAPTED = None
 _STEPS = (-2, 2, -1, 1)  # powers from the fastest width to those that are compared with it
 _FARTHEST = 5  # greatest power
-_HARDLY = 1.2  # relative time of half the workers up to which one alone is tried
+_CLOSE = 2.0  # relative time of one worker, extrapolated from half of them, up to which it is tried
 _LOST = 1.1  # relative time above which a change is not tried again with another width
 
 
@@ -80,9 +80,10 @@ class Widths:
         if self.workers(way) > 1:
             half = way._replace(halved=way.halved + 1)
             found += [half, way._replace(claim=not way.claim)]
+            halvings = self.workers(way).bit_length() - 1  # down to one
             _, usual = self.compared.times.get(half, (0, math.inf))
-            if usual < _HARDLY * self.compared.times[way][1]:
-                found.append(way._replace(halved=self.threads.bit_length() - 1, claim=False))
+            if (usual / self.compared.times[way][1]) ** halvings < _CLOSE:
+                found.append(way._replace(halved=way.halved + halvings, claim=False))
         found = [other for other in found if not self._lost(other)]
         powers = (step + (way.power or 0) for step in _STEPS)
         return found + [way._replace(power=k) for k in powers if k and abs(k) <= _FARTHEST]
