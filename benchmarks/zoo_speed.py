@@ -9,7 +9,7 @@ file graph by graph and skips graphs that were measured with the same threads, v
 so that an interrupted run can be resumed; ``--again`` measures anew.
 
 On the CPU the peers are GAP and Wasp, as in ``many_cores.py``, each with its best delta for the
-number of threads. Nearfar first solves up to 40 times, while it compares methods and widths
+number of threads. Nearfar first solves up to 80 times, while it compares methods and widths
 (``early_ms``). Then all programs alternate, round by round, with two solves each, of which the
 second counts. If one takes less than two milliseconds it is repeated twenty times, and the least
 time after the first counts, since refilling caches after another program takes longer than such a
@@ -64,9 +64,8 @@ FARTHEST = 2**29  # maximum distance for the peers' sums
 HOPELESS = 3.0  # ratio to the time of a peer's best delta from which smaller ones are not tried
 NEAR = 3  # number of deltas tried with fewer threads, around the best with more
 SHORT, OFTEN = 2e-3, 20  # seconds below which a solve is repeated, and number of repeats
-SETTLING = 40  # searches, or seconds of them, after which methods and widths have been compared
+SETTLING = 80  # searches, or seconds of them, after which methods and widths have been compared
 SETTLING_SECONDS = 3.0
-GPU_SETTLING = 80  # solves on a GPU, where two graphs may be searched in turns
 LIMIT = 4.0  # maximum seconds of a peer's program, which reads the graph and solves twice
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
@@ -208,12 +207,12 @@ def on_gpu(name: str, graph: Graph, args: argparse.Namespace) -> dict[str, Any]:
     nearfar.verify(graph, proven)
     early: list[float] = []
     samples: list[float] = []
-    for turn in range(GPU_SETTLING + args.rounds):
+    for turn in range(SETTLING + args.rounds):
         paths = nearfar.sssp(graph, source, device="cuda", method=args.method, **args.options)
-        taken = samples if turn >= GPU_SETTLING else early
+        taken = samples if turn >= SETTLING else early
         taken.append(1e3 * paths.stats["device_seconds"])
         compiler.finish_background()  # compilation of the next form to try
-        if turn in (0, GPU_SETTLING) and not np.array_equal(paths.distances, proven.distances):
+        if turn in (0, SETTLING) and not np.array_equal(paths.distances, proven.distances):
             raise SystemExit(f"{name}: wrong answer")
     own = {"engine": "nearfar", "ran": paths.engine, "samples_ms": samples, "early_ms": early}
     own |= {"min_ms": min(samples), "median_ms": statistics.median(samples)}

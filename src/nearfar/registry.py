@@ -228,7 +228,7 @@ class Variant:
     # solver that returns only the reached entries of each row
     sparse: Sparse | None = None
     parallel: bool = False  # whether several workers share the solve from one source
-    covers: str = ""  # id of the variant that it equals with one worker, which it tries by itself
+    learns: bool = False  # whether it becomes faster over the searches of a graph
     one_by_one: bool = False  # whether each worker searches from one source of a batch at a time
     # whether `nearfar tune GRAPH` measures launch shapes of this variant when no method is named
     tune: bool = False

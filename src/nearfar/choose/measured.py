@@ -3,13 +3,14 @@
 Estimates err by a factor of two on graphs and machines that they were not fitted to. So methods for
 one source whose estimates are close to the least one, at most one of them on a GPU, are each run
 twice by later searches of a graph, instead of it, and the fastest is used from then on. The first
-run of a method may prepare the graph and does not count. Only searches of most of the graph are
-compared. A method for several workers that also tries one takes the place of the same method for
-one after the first search, since it becomes faster over the searches of a graph.
+run of a method may prepare the graph and does not count. Methods that become faster over the
+searches of a graph are run until they have, while they are close to the fastest. Only searches of
+most of the graph are compared.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ _TIMES: Slot[_Times] = Slot("times of methods")  # by number of threads
 
 CLOSE = 2.0  # estimate over the least one up to which a method is compared
 MOST = 4  # methods compared
+SETTLED = 32  # runs after which a method hardly becomes faster
+AHEAD = 1.3  # least time over that of the fastest up to which a method is run so often
 SHORT = 2e-5  # seconds of a search that is too short to compare
 
 
@@ -32,6 +35,7 @@ class _Times(Compared[str]):
     """Searches of most of a graph by variant id, without the first of each."""
 
     started: set[str] = field(default_factory=set)
+    quickest: dict[str, float] = field(default_factory=dict)
 
 
 def whole(request: Request) -> bool:
@@ -54,6 +58,8 @@ def record(graph: Graph, request: Request, variant: Variant, stats: dict[str, An
     times = _TIMES.get(graph, request.threads)
     if times is not None:
         if variant.id in times.started:
+            before = times.quickest.get(variant.id, math.inf)
+            times.quickest[variant.id] = min(before, stats["seconds"])
             times.add(variant.id, stats["seconds"])
         times.started.add(variant.id)
     return True
@@ -64,9 +70,13 @@ def fastest(
 ) -> tuple[Variant, str]:
     """Return the fastest of the methods so far, or one that is still to be measured."""
     times = _TIMES.of(graph, _Times, request.threads)
-    if times.started and rivals[1][0].covers == rivals[0][0].id:
-        rivals = rivals[1:]
     ids = [variant.id for variant, _ in rivals]
     variant, reason = rivals[ids.index(times.choose(ids[0], lambda _: ids))]
-    measured = all(other in times.times for other in ids)
-    return variant, f"{reason}; the fastest measured" if measured else reason
+    if any(other not in times.times for other in ids):
+        return variant, reason
+    close = AHEAD * min(times.quickest[name] for name in ids)
+    for other, words in rivals:
+        unsettled = other.learns and times.times[other.id][0] < SETTLED
+        if unsettled and other is not variant and times.quickest[other.id] < close:
+            return other, words
+    return variant, f"{reason}; the fastest measured"

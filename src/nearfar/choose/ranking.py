@@ -361,10 +361,7 @@ def _close(graph: Graph, request: Request, family: str | None) -> tuple[tuple[Va
 def _rivals(
     request: Request, first: Choice, others: Iterator[Choice]
 ) -> tuple[tuple[Variant, str], ...]:
-    """Return the first method and those close enough to it for later searches to compare.
-
-    Of those that another one covers only the first is kept, and that other one follows it.
-    """
+    """Return the first method and those close enough to it for later searches to compare."""
     if request.device == "cuda" or first.seconds < measured.SHORT:
         return ((first.variant, first.reason),)
     close = takewhile(lambda c: c.seconds <= measured.CLOSE * first.seconds, others)
@@ -376,10 +373,7 @@ def _rivals(
             fits = request.threads > 1 or not choice.variant.parallel
         if fits:
             found.append(choice)
-    covered = {c.variant.covers for c in found}
-    rest = [c for c in found[1:] if c.variant.id not in covered]
-    rest.sort(key=lambda c: c.variant.covers != first.variant.id)
-    return tuple((c.variant, c.reason) for c in [first, *rest][: measured.MOST])
+    return tuple((c.variant, c.reason) for c in found[: measured.MOST])
 
 
 def _bounds(request: Request) -> Any:

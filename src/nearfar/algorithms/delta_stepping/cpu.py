@@ -117,6 +117,7 @@ def _several_workers(facts: Facts, request: Request) -> Estimate:
     section="sequential delta-stepping",
     complexity="O(n + m + d / delta) on average for random weights, d the greatest distance",
     cost=_one_worker,
+    learns=True,
 )
 def delta_stepping(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace
@@ -143,7 +144,7 @@ def delta_stepping(
     complexity="O(n + m + d / delta) work on average for random weights, d the greatest distance",
     cost=_several_workers,
     parallel=True,
-    covers="delta_stepping@cpu",
+    learns=True,
 )
 def delta_stepping_parallel(
     graph: Graph, source: int, options: DeltaOptions, workspace: Workspace

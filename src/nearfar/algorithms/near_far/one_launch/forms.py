@@ -21,10 +21,11 @@ that pays. It begins with the greatest growth if no near set can be too large fo
 the graph has fewer edges than vertices. Its first value and the limit of its growth also depend on
 earlier solves: each later solve compares one other width with the fastest so far, until none of its
 neighbours is faster. A narrower first delta is compared if edges are relaxed many times, a wider
-one if they are not, at last one far from it, and one range where there are few. Fewer rounds of
-local steps are compared where their barriers would take less time than a solve; with none, rows are
-found by their offsets. Rows that lead past vertices of few edges are compared with rows that do
-not. The delta of sorted and sifted rows is doubled or halved in the same way.
+one if they are not, at last one far from it, also with fewer rounds of local steps or none, and one
+range where there are few. Fewer rounds are compared where their barriers would take less time than
+a solve; with none, rows are found by their offsets. Rows that lead past vertices of few edges are
+compared with rows that do not. The delta of sorted and sifted rows is doubled or halved in the same
+way.
 """
 
 from __future__ import annotations
