@@ -304,3 +304,55 @@ def test_few_edges_near_the_pivot_are_not_searched_for_both_ways(dtype: str, sea
         directed = Graph(graph.indptr, graph.indices, graph.weights, directed=True)
         backbone.without_longer(directed, 2, search)
         assert len(asked) == times
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_search_that_shows_that_few_edges_are_long_saves_those_of_the_pivot(
+    dtype: str, directed: bool
+) -> None:
+    """Both ways would be searched in a directed graph. Sums of float32 need these for margins."""
+    roads = generate("grid", rows=60, columns=60, low=1, high=9, weight_dtype=dtype)
+    for graph, few in (
+        (roads, not (directed and dtype == "float32")),
+        (hubs(dtype, directed), False),
+    ):
+        made = Graph(graph.indptr, graph.indices, graph.weights, directed=directed)
+        found = plan.search_once(made, 17, 1, False)[0]
+        for seconds, ends in ((1e-9, False), (1.0, few)):
+            backbone.record(made, seconds, found)
+            assert (backbone._state(made).step == "trial") is ends
+        assert (shorter(made) is not None) is (graph is not roads)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("directed", [False, True])
+def test_short_searches_that_come_first_keep_all_distances(
+    dtype: str, directed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their margins are those of distances from a source, not of those from the pivot and to it."""
+    monkeypatch.setattr(backbone, "_most_over_pivot", lambda *_: 0.0)
+    monkeypatch.setattr(backbone, "_MUCH_FEWER", 1.0)
+    graph = hubs(dtype, directed)
+    backbone.record(graph, 1.0, plan.search_once(graph, 400, 1, False)[0])
+    if not (directed and dtype == "float32"):
+        assert backbone._state(graph).step == "trial"
+    fewer = shorter(graph)
+    assert fewer is not None
+    assert fewer.n_edges < graph.n_edges
+    for source in range(0, graph.n_vertices, 50):
+        found, wanted = (plan.search_once(g, source, 1, False)[0] for g in (fewer, graph))
+        assert np.array_equal(found, wanted)
+
+
+@given(graph=graphs())
+@pytest.mark.usefixtures("eager")
+def test_no_more_edges_are_long_than_distances_from_anywhere_show(graph: Graph) -> None:
+    if not backbone.takes(graph):
+        return
+    kept, _ = backbone._by_pivot(graph, 1, plan.search_once)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(backbone, "_LOOKED", 1)  # all edges
+        for source in range(0, graph.n_vertices, 3):
+            found = plan.search_once(graph, source, 1, False)[0]
+            assert 1 - kept.mean() <= backbone._most_over_pivot(graph, found) + 1e-12

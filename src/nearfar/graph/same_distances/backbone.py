@@ -3,9 +3,10 @@
 No shortest path contains such an edge, so every search finds the same distances without them. In
 graphs with hubs or widely spread weights they are a third to nine tenths of all edges, and most
 exceed the path over one hub. A search from it and to it finds them, once the searches of a graph
-have taken as long. In clusters and meshes short searches from each vertex find more, if those from
-a few vertices do; they take as long as 6 to 25 searches. A shorter graph is kept if it has
-clearly fewer edges. It is close to the metric backbone [1]_.
+have taken as long, unless distances of one of those show that few edges can be so long. In clusters
+and meshes short searches from each vertex find more, if those from a few vertices do; they take as
+long as 6 to 25 searches. A shorter graph is kept if it has clearly fewer edges. It is close to the
+metric backbone [1]_.
 
 References
 ----------
@@ -49,6 +50,7 @@ _SAMPLE = 256  # vertices from which short searches are tried
 _TRIAL_SECONDS = 2.5e-3  # of these
 _MUCH_FEWER = 0.8  # the same for short searches
 _EDGES_TRIED = 1 << 14  # edges compared with the path from the pivot to their head
+_LOOKED = 16  # of so many edges one at most is compared with bounds on that path
 _FEW_NEAR = 0.05  # share of edges as long as that, below which no search to the pivot follows
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _SAFE = 4  # margin for errors of sums, of which half is needed
@@ -66,6 +68,7 @@ class _State:
     sources: int = 0
     shorter: Graph | None = None
     reach: NDArray[np.float64] | None = None  # greatest length of a path to each vertex, for floats
+    looked: bool = False  # whether distances from a source were compared with the edges
     spent: float = 0.0  # seconds of searches since the last step
 
 
@@ -111,9 +114,21 @@ def so_far(graph: Graph) -> Graph:
     return graph if state is None else state.shorter or graph
 
 
-def record(graph: Graph, seconds: float) -> None:
-    """Record the time of some searches."""
-    _state(graph).spent += seconds
+def record(graph: Graph, seconds: float, found: NDArray[Any] | None = None) -> None:
+    """Record the time of some searches; ``found``: distances from a source to all vertices."""
+    state = _state(graph)
+    state.spent += seconds
+    if found is None or state.looked or state.step != "pivot":
+        return
+    # Without distances to a vertex the bounds on paths are too wide for sums of float32.
+    if state.spent < state.cost / _WORKERS or (graph.directed and graph.weight_dtype == np.float32):
+        return
+    state.looked = True
+    if _most_over_pivot(graph, found) < 1 - FEWER:
+        reach = _reach_over(graph, found, None if graph.directed else found)
+        with _LOCK:
+            if state.step == "pivot":
+                _try_short_searches(state, reach)
 
 
 def takes(graph: Graph) -> bool:
@@ -154,9 +169,9 @@ def _advance(graph: Graph, state: _State, threads: int, search: Search) -> None:
             if not fits:
                 state.step = None
             elif step == "pivot":
-                kept, state.reach = _by_pivot(graph, threads, search)
+                kept, reach = _by_pivot(graph, threads, search)
                 state.shorter = _with(graph, kept, FEWER, threads)
-                state.step, state.cost, state.sources = "trial", _TRIAL_SECONDS, _MANY_SOURCES
+                _try_short_searches(state, reach)
             elif step == "trial":
                 state.cost, left = _tried(state.shorter or graph, state.reach)
                 state.step = "searches" if left <= _MUCH_FEWER else None
@@ -174,6 +189,30 @@ def _advance(graph: Graph, state: _State, threads: int, search: Search) -> None:
             state.reach = None
 
 
+def _try_short_searches(state: _State, reach: NDArray[np.float64] | None) -> None:
+    """Let short searches from a few vertices be the next step."""
+    state.step, state.cost, state.sources = "trial", _TRIAL_SECONDS, _MANY_SOURCES
+    state.reach, state.spent = reach, 0.0
+
+
+def _most_over_pivot(graph: Graph, found: NDArray[Any]) -> float:
+    """Return a bound on the share of edges that are longer than a path over the pivot.
+
+    By the triangle inequality, distances from any source bound those to the pivot and from it. The
+    share is that of a sample.
+    """
+    m, unreached = graph.n_edges, unreached_value(found.dtype)
+    edges = np.arange(0, m, max(1, m // min(_EDGES_TRIED, 1 + m // _LOOKED)))
+    tails = np.searchsorted(graph.indptr, edges, side="right") - 1
+    ends = np.stack([tails, graph.indices[edges]])
+    pivot = found[graph.widest_vertex]
+    if pivot == unreached:
+        return 1.0  # nothing is known of those distances
+    beyond = np.where(found[ends] == unreached, np.inf, found[ends].astype(np.float64)) - pivot
+    to, away = np.abs(beyond) if not graph.directed else np.maximum([-beyond[0], beyond[1]], 0)
+    return float(np.mean(graph.effective_weights[edges] > to + away))
+
+
 def _by_pivot(
     graph: Graph, threads: int, search: Search
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64] | None]:
@@ -185,18 +224,31 @@ def _by_pivot(
             return np.ones(graph.n_edges, np.uint8), None
         other = search(_backwards(graph), pivot, threads, trees)
     away, back = found[0], other[0]
-    error, reach = 0.0, None
-    if graph.weight_dtype.kind == "f":
+    error, reach = 0.0, _reach_over(graph, away, back)
+    if reach is not None:
         edges = sum(len(back) if tree is None else _longest(tree) for _, tree in (found, other))
         error = relative_error(graph.weight_dtype, edges)
-        reaches = back != unreached_value(back.dtype)
-        far = float(back.max(initial=0, where=reaches))
-        # What leads to a vertex that does not reach the pivot need not reach it either.
-        reach = np.where(reaches, far + away.astype(np.float64), np.inf)
-        reach = np.minimum(reach, graph._path_bound)
     kept = np.ones(graph.n_edges, np.uint8)
     _cpu.drop_by_pivot(*_parts(graph), back, away, reach, error, kept, threads)
     return kept, reach
+
+
+def _reach_over(
+    graph: Graph, away: NDArray[Any], back: NDArray[Any] | None
+) -> NDArray[np.float64] | None:
+    """Return bounds on the lengths of paths to each vertex, for floats.
+
+    A path may lead over a vertex from which and, if given, to which the distances are known.
+    """
+    if graph.weight_dtype.kind != "f":
+        return None
+    if back is None:
+        return np.full(len(away), graph._path_bound)
+    reaches = back != unreached_value(back.dtype)
+    far = float(back.max(initial=0, where=reaches))
+    # What leads to a vertex that does not reach the other one need not reach it either.
+    reach = np.where(reaches, far + away.astype(np.float64), np.inf)
+    return np.minimum(reach, graph._path_bound)
 
 
 def _near(graph: Graph, away: NDArray[Any]) -> float:

@@ -164,7 +164,8 @@ def _search(plan: Plan, source: int) -> Answer:
     if variant.device == "cpu" and not variant.parallel:
         answer.stats["workers"] = 1
     if plan.spends:
-        backbone.record(plan.graph, answer.stats["seconds"])
+        found = answer.distances if measured.whole(request) else None
+        backbone.record(plan.graph, answer.stats["seconds"], found)
     compared = plan.method == "auto" and measured.record(graph, request, variant, answer.stats)
     if compared and plan.compares:
         seconds = answer.stats["seconds"]
