@@ -3,9 +3,9 @@
 Within a search the width adapts by counts of entries and repeats, which do not measure the cost of
 a repeat, a bucket or a theft on this machine. So the next searches of a graph begin with the
 mean width of the last one, and others try widths around it, until none is faster. Workers that
-find little to do repeat the work of others, so half of them are tried too, down to one, and one
-alone where half of them take so little longer that it may be close. Whether workers should claim
-distances ahead (``relax.hpp``) depends on the graph and on the machine's caches.
+find little to do repeat the work of others, so half of them are tried too, down to one, and one at
+once where half of them take little longer. Whether workers should claim distances ahead
+(``relax.hpp``) depends on the graph and on the machine's caches.
 """
 
 from __future__ import annotations

@@ -49,9 +49,8 @@ _MANY_SOURCES = 1 << 8  # sources that take longer than a short search from each
 _SAMPLE = 256  # vertices from which short searches are tried
 _TRIAL_SECONDS = 2.5e-3  # of these
 _MUCH_FEWER = 0.8  # the same for short searches
-_EDGES_TRIED = 1 << 14  # edges compared with the path from the pivot to their head
-_LOOKED = 16  # at most one edge in this many is compared with bounds on that path
-_FEW_NEAR = 0.05  # share of edges as long as that, below which no search to the pivot follows
+_EDGES_TRIED, _LOOKED = 1 << 14, 16  # most edges that are compared, and edges for each of them
+_FEW_NEAR = 0.05  # share of edges that may be longer, below which no search to the pivot follows
 _SHARE = 4  # the copy may take one part in this many of the free memory
 _SAFE = 4  # margin for errors of sums, of which half is needed
 
@@ -220,7 +219,7 @@ def _by_pivot(
     pivot, trees = graph.widest_vertex, graph.weight_dtype == np.float32
     found = other = search(graph, pivot, threads, trees)
     if graph.directed:
-        if graph.weight_dtype.kind == "i" and _near(graph, found[0]) < _FEW_NEAR:
+        if graph.weight_dtype.kind == "i" and _most_over_pivot(graph, found[0]) < _FEW_NEAR:
             return np.ones(graph.n_edges, np.uint8), None
         other = search(_backwards(graph), pivot, threads, trees)
     away, back = found[0], other[0]
@@ -249,16 +248,6 @@ def _reach_over(
     # What leads to a vertex that does not reach the other one need not reach it either.
     reach = np.where(reaches, far + away.astype(np.float64), np.inf)
     return np.minimum(reach, graph._path_bound)
-
-
-def _near(graph: Graph, away: NDArray[Any]) -> float:
-    """Return the share of edges that are as long as the path from the pivot to their head.
-
-    No other edge can be longer than a path over the pivot. The share is that of a sample.
-    """
-    edges = slice(None, None, max(1, graph.n_edges // _EDGES_TRIED))
-    weights = graph.effective_weights[edges]
-    return np.count_nonzero(weights >= away[graph.indices[edges]]) / len(weights)
 
 
 def _tried(graph: Graph, reach: NDArray[np.float64] | None) -> tuple[float, float]:
