@@ -109,14 +109,14 @@ def test_delta_grows_on_a_mesh_whose_near_set_is_thin(dtype: str) -> None:
     mesh = nearfar.generate("delaunay", vertices=4000, weight_dtype=dtype)
     want = oracle.dijkstra(mesh, 0)
     found = {}
-    for growth in (1.0, None):
+    for growth in (1, 12):
         options = {"delta_growth": growth, "local_limit": 0, "target_near": 200}
         paths = nearfar.sssp(mesh, 0, method="near_far@cuda", **options)
         np.testing.assert_array_equal(paths.distances, want)
         found[growth] = paths.stats
-    assert found[1.0]["last_delta"] == found[1.0]["delta"]
-    assert found[None]["last_delta"] > 2 * found[None]["delta"]
-    assert found[None]["iterations"] < 0.7 * found[1.0]["iterations"]
+    assert found[1]["last_delta"] == found[1]["delta"]
+    assert found[12]["last_delta"] > 2 * found[12]["delta"]
+    assert found[12]["iterations"] < 0.7 * found[1]["iterations"]
 
 
 @pytest.mark.parametrize("growth", [4, None])
@@ -130,15 +130,37 @@ def test_delta_grows_as_long_as_ranges_take_no_longer(growth: float | None) -> N
     assert paths.stats["last_delta"] == 4 if growth else paths.stats["last_delta"] > 50
 
 
-def test_later_solves_begin_with_the_growth_of_the_first() -> None:
+@pytest.mark.parametrize(
+    ("splits", "reach", "width"),
+    [(32, 320, (1, 10)), (32, 960, (1, 30)), (32, 16, (0.5, 1)), (4, 40, (1, 12))],
+)
+def test_later_solves_begin_with_the_mean_width_of_the_first(
+    splits: int, reach: float, width: tuple[float, float]
+) -> None:
     graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [3, 4, 9])
     stats = nearfar.sssp(graph, 0, method="near_far@cuda", delta=100).stats
     assert stats["last_delta"] == stats["delta"] == 100
     form = forms.Form("plain")
     assert forms.may_grow(graph, form) == forms.GROWTHS
-    forms.learn(graph, form, {**SOLVED, "last_delta": 96.0}, width=True)
-    assert forms.may_grow(graph, form) == 96.0
-    assert forms.width_of(graph, form) == forms.Width(1.0, 96.0)
+    first = {**SOLVED, "splits": splits, "last_threshold": float(reach)}
+    forms.learn(graph, form, first, width=True)
+    assert forms.may_grow(graph, form) == 0
+    assert forms.width_of(graph, form) == forms.Width(*width)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_delta_stays_where_wider_ranges_repeat_work(dtype: str) -> None:
+    """The near set of a strip is thin, but wider ranges take longer for their width."""
+    strip = nearfar.generate("grid", rows=12, columns=2000)
+    graph = as_dtype(strip, dtype)
+    want = oracle.dijkstra(graph, 0)
+    grown = {}
+    for growth in (12, None):
+        options = {"delta": 50 * graph.mean_weight, "delta_growth": growth, "target_near": 1 << 20}
+        paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
+        np.testing.assert_array_equal(paths.distances, want)
+        grown[growth] = paths.stats["last_delta"] / paths.stats["delta"]
+    assert grown[None] < grown[12] == pytest.approx(12)
 
 
 def test_small_graphs_are_solved_in_one_range(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,7 @@ Met meet(unsigned mask, uint64_t value);
 Voted block_meet(bool value);
 void spin();  // yields to other threads; does nothing outside a kernel
 void* dynamic_shared();
+long long meetings();  // that the threads of this block have come to: its clock
 void run(const unsigned* shape, unsigned shared, bool cooperative, void (*body)(void*),
          void* given);
 

@@ -252,7 +252,7 @@ inline unsigned long long clock_nanoseconds() {
   return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 inline long long clock64() {
-  return static_cast<long long>(clock_nanoseconds());
+  return emulation::meetings();  // work, whatever else the machine does
 }
 
 // Replaces cuda/primitives/copy_async.cuh.

@@ -117,6 +117,7 @@ struct Block {
   void* given = nullptr;
   Dynamic dynamic;
   uint32_t random = 1;
+  long long meetings = 0;
   // State of the round: the running warp, its remaining lanes, and the number of warps left.
   unsigned warp = 0, turn = 0, warps_left = 0;
   bool upwards = true, progress = false, spins = false;
@@ -329,6 +330,10 @@ void* dynamic_shared() {
   return running->dynamic.begin();
 }
 
+long long meetings() {
+  return running->meetings;
+}
+
 Meeting& meeting_of(std::vector<std::unique_ptr<Meeting>>& meetings, unsigned mask) {
   for (auto& known : meetings)
     if (known->mask == mask) return *known;
@@ -339,6 +344,7 @@ Meeting& meeting_of(std::vector<std::unique_ptr<Meeting>>& meetings, unsigned ma
 
 Met meet(unsigned mask, uint64_t value) {
   Block& block = *running;
+  ++block.meetings;
   const unsigned warp = block.current->thread >> 5, bit = 1u << emulation_lane;
   if (!(mask & bit)) fail("a lane outside its own mask calls a warp collective");
   Meeting*& last = block.last[warp];
@@ -355,6 +361,7 @@ Met meet(unsigned mask, uint64_t value) {
 
 Voted block_meet(bool value) {
   Block& block = *running;
+  ++block.meetings;
   Meeting& m = block.all;
   const unsigned generation = m.generation, now = generation & 1;
   ++m.arrived[now];

@@ -15,17 +15,18 @@ solves (docs/explanation/gpu-engine.md has the measurements):
 A form is abandoned if a solve takes twice as long as with another form, or if three solves take
 longer on average. While a form is compiled for the first time, solves use the previous form.
 
-The delta of the plain form grows while the near set is too small to fill the device, and shrinks
-while it is too large (one_launch.cuh): 12-fold at first, and further in a first solve as long as
-that pays. It begins with the greatest growth if no near set can be too large for local steps, or if
-the graph has fewer edges than vertices. Its first value and the limit of its growth also depend on
-earlier solves: each later solve compares one other width with the fastest so far, until none of its
-neighbours is faster. A narrower first delta is compared if edges are relaxed many times, a wider
-one if they are not, at last one far from it, also with fewer rounds of local steps or none, and one
-range where there are few. Fewer rounds are compared where their barriers would take less time than
-a solve; with none, rows are found by their offsets. Rows that lead past vertices of few edges are
-compared with rows that do not. The delta of sorted and sifted rows is doubled or halved in the same
-way.
+The delta of the plain form grows while the near set is too small to fill the device, up to 12-fold,
+and shrinks while it is too large; a first solve also tries wider and narrower ranges and keeps
+those that cover more distance per time (one_launch.cuh). It begins with the greatest growth if no
+near set can be too large for local steps, or if the graph has fewer edges than vertices. Its first
+value and the limit of its growth begin with the mean width of the first solve, and then depend on
+all earlier solves: each later one compares one other width with the fastest so far, until none of
+its neighbours is faster. A narrower first delta is compared if edges are relaxed many times, a
+wider one if they are not, at last one far from it, also with fewer rounds of local steps or none,
+and one range where there are few. Fewer rounds are compared where their barriers would take less
+time than a solve; with none, rows are found by their offsets. Rows that lead past vertices of few
+edges are compared with rows that do not. The delta of sorted and sifted rows is doubled or halved
+in the same way.
 """
 
 from __future__ import annotations
@@ -55,12 +56,14 @@ _SORT_SECONDS = 75e-12  # seconds per edge of 8 bytes; measured 65 to 86 on an H
 _LONG_DIRECTED = 128.0  # mean degree from which sorted rows pay although no vertex can pull
 _FEW_SPLITS = 8  # splits of a plain solve up to which scanning all vertices at each is cheap
 _UNDIVIDED = 2  # splits up to which the first delta, and not its growth, determines the time
-_FEW_RANGES = 16  # splits up to which a solve without any takes a few times as long at most
+# Splits up to which a solve without any takes a few times as long at most, and their mean width
+# says little.
+_FEW_RANGES = 16
 _LARGE = 1 << 24  # bytes of distances beyond which packing them pays
 _HEADROOM = 2  # required range over the farthest distance so far
 # A form is abandoned after so many slower solves, or after one that takes this multiple.
 _TRIALS, _HOPELESS = 3, 2.0
-_GROWTH, GROWTHS = 12.0, 256.0  # growth that a first solve need not justify, and greatest growth
+_GROWTH, GROWTHS = 12.0, 256.0  # growth that need not show a gain, and greatest growth
 #: Rounds of a local step that are compared; the first one hardly limits it.
 ROUNDS = (1000, 8, 2, 0)
 _STEP_SECONDS = 4e-6  # by which a step of the whole device exceeds a round of one block
@@ -96,7 +99,7 @@ class Width(NamedTuple):
     past: bool = True  # whether rows may lead past vertices of few edges
 
 
-_USUAL = Width(1.0, _GROWTH)  # of the first solve, which may grow further
+_USUAL = Width(1.0, _GROWTH)  # of the first solve, which tries others
 _AT_ONCE = Width(GROWTHS, _GROWTH)  # the same of a small graph
 
 
@@ -175,7 +178,7 @@ class _History:
     # Whole solves and their seconds, by kind; the first of a kind may compile or prepare.
     solves: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    grown: dict[str, Width] = field(default_factory=dict)  # with the growth of the first solve
+    grown: dict[str, Width] = field(default_factory=dict)  # with the mean width of the first solve
     widths: dict[str, Compared[Width]] = field(default_factory=dict)  # by kind
     latest: dict[tuple[str, Width], _Latest] = field(default_factory=dict)
 
@@ -243,14 +246,8 @@ def width_of(graph: Graph, form: Form) -> Width:
 
 
 def may_grow(graph: Graph, form: Form) -> float:
-    """Return the growth up to which a solve may try wider deltas, which takes time, or 0.
-
-    A first solve tries them, and later ones only if it kept one.
-    """
-    history = _history(graph)
-    if form.kind not in history.solves:
-        return GROWTHS
-    return history.width(form.kind).growth if form.kind in history.grown else 0.0
+    """Return the growth up to which a solve may try other deltas, or 0: only a first one does."""
+    return 0.0 if form.kind in _history(graph).solves else GROWTHS
 
 
 def is_skewed(graph: Graph) -> bool:
@@ -351,14 +348,18 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
         latest = _Latest(seconds, stats["splits"], work, stats["block_rounds"], shortcuts)
         history.latest[form.kind, used] = latest
         history.widths.setdefault(form.kind, Compared()).add(used, seconds)
-    if form.kind not in history.solves and form.kind in _GROWING and stats["delta"]:
-        growth = min(stats["last_delta"] / stats["delta"], GROWTHS)
-        if growth > _GROWTH:
-            history.grown[form.kind] = history.first._replace(growth=growth)
-    history.solves[form.kind] = history.solves.get(form.kind, 0) + 1
+    solves = history.solves.get(form.kind, 0)
+    if not solves and form.kind in _GROWING and stats["splits"] > _FEW_RANGES:
+        mean = stats["last_threshold"] / stats["splits"]
+        growth = min(mean / stats["delta"], GROWTHS)
+        narrower = history.first.first * min(growth, 1.0)
+        history.grown[form.kind] = Width(narrower, max(growth, 1.0))
+    history.solves[form.kind] = solves + 1
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total
     if form.kind in _GROWING:
+        if form.kind == "plain" and solves == 1:  # the first one also tried narrower widths
+            history.splits = history.first_splits = 0
         history.splits = max(history.splits, stats["splits"])
         if initial:
             history.reach = max(history.reach, stats["last_threshold"])

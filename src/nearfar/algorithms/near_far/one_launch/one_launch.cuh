@@ -96,9 +96,11 @@ struct Plan {
   weight_t from, threshold;
   double delta;
   double width, width_before;  // deltas of the last split and of the one before
-  double kept, pace;           // the widest delta that has paid, and its width per cycle
+  double kept, pace;           // the delta that has paid, and its width per cycle
   uint64 split_at;             // cycles of the first block's clock
-  uint32 waits, patience;      // splits until a wider delta is tried; doubled when it does not pay
+  bool trying;                 // whether ranges of another delta are to be judged
+  bool narrower, narrowed;     // whether a narrower one is tried next, and has been tried
+  uint32 waits, patience;      // splits until one is tried; doubled when it does not pay
   long long steps, splits, local_steps, rescans;
   long long block_rounds;
 };
@@ -106,12 +108,18 @@ struct Plan {
 // Growth of the near set in a grid step, above which a block's share would soon outgrow the block.
 constexpr count_t kGrowing = 4;
 
-// Gain in width per time that a wider delta has to show.
+// Gain in width per time that another delta has to show.
 constexpr double kPays = 1.1;
+
+// Growth of the near set per width from one split to the next, above which a frontier is not steady.
+constexpr double kSteady = 1.5;
+
+constexpr double kNarrowest = 1.0 / 64;  // least delta on trial, over the first
+constexpr uint32 kMostPatience = 8;
 
 struct Limits {
   double base_delta, free_delta;
-  double largest_delta;  // bound on the deltas that are tried; 0: none is
+  double largest_delta;  // bound on the deltas on trial; 0: none is
   weight_t limit;
   long long local_limit, target_near, max_steps;
 };
@@ -132,40 +140,72 @@ __device__ __forceinline__ Counts read_counts(const Control* control, const Plan
                 load_relaxed(&control->split_at[plan.steps & 3])};
 }
 
+// Judges the width of the range that has ended, if it was on trial, by its pace: width per time.
+// Where the frontier is not steady, paces of successive ranges differ for that reason alone.
+__device__ __forceinline__ void judge_width(const Limits& limits, Plan& plan, double pace, bool steady) {
+  const double ended = plan.width_before;
+  if (ended == plan.kept) {
+    plan.pace = pace;
+    return;
+  }
+  if (!plan.trying || ended == 0) return;
+  const bool wider = ended > plan.kept, freely = wider && ended <= limits.free_delta;
+  const bool pays = pace > (freely ? 1.0 : kPays) * plan.pace || (freely && !steady);
+  plan.trying = pays;
+  plan.narrower = wider != pays;  // go on in this direction, or turn round
+  if (pays) {
+    plan.kept = ended;
+    plan.pace = pace;
+    plan.patience = 1;
+    plan.waits = 0;
+  } else {
+    plan.waits = plan.patience = plan.patience < kMostPatience ? 2 * plan.patience : kMostPatience;
+  }
+}
+
+// Returns the delta of the next split: the one that is kept, or another on trial.
+__device__ __forceinline__ double next_trial(const Limits& limits, Plan& plan, bool thin, bool steady) {
+  if (plan.waits) {
+    --plan.waits;
+    return plan.kept;
+  }
+  if (thin && plan.width < limits.free_delta && plan.width >= plan.kept)
+    return plan.width * 2 < limits.free_delta ? plan.width * 2 : limits.free_delta;
+  if (plan.width != plan.kept) return plan.width;  // to be judged when this range ends
+  if (plan.narrower || !(thin || plan.narrowed)) {
+    constexpr double kLeast = static_cast<weight_t>(0.5) == weight_t(0) ? 1.0 : 0.0;
+    const double half = plan.kept / 2;
+    plan.narrower = false;
+    plan.narrowed = true;
+    return steady && half >= kLeast && half >= kNarrowest * limits.base_delta ? half : plan.kept;
+  }
+  return plan.kept * 2 < limits.largest_delta ? plan.kept * 2 : limits.largest_delta;
+}
+
 // Adapts delta after a split at that time, in whose near set plan.size entries are.
 //
 // Delta follows the near set's size: a small one leaves the GPU idle, a large one repeats work. A
 // set that reaches its target at the next split, if it goes on growing as before, needs no larger
-// one. While the set is thin, growth up to free_delta need not show a gain. Otherwise a doubled delta
-// is kept if its ranges, which two splits enclose, take less time for their width.
+// one. While the set is thin, delta grows up to free_delta. With largest_delta, deltas are on trial:
+// one that grows freely must not lose, and a doubled or halved one must gain.
 __device__ __forceinline__ void adapt_delta(const Limits& limits, Plan& plan, uint64 split_at) {
   const double next = static_cast<double>(plan.size) * plan.size / plan.after_split;
-  const double pace = plan.width / static_cast<double>(split_at - plan.split_at);
+  const double pace = plan.width_before / static_cast<double>(split_at - plan.split_at);
+  const bool steady = plan.size * plan.width_before < kSteady * plan.after_split * plan.width;
+  const bool thin = plan.size < limits.target_near / 2 && next <= limits.target_near;
   plan.after_split = plan.size;
   plan.split_at = split_at;
+  if (limits.largest_delta > 0) judge_width(limits, plan, pace, steady);
   if (plan.size > 2 * limits.target_near) {
-    plan.delta = plan.delta * 0.75 > limits.base_delta ? plan.delta * 0.75 : limits.base_delta;
-    return;
+    const double less = plan.delta * 0.75 > limits.base_delta ? plan.delta * 0.75 : limits.base_delta;
+    plan.kept = plan.delta = less < plan.kept ? less : plan.kept;
+    plan.trying = false;
+  } else if (limits.largest_delta > 0) {
+    plan.delta = next_trial(limits, plan, thin, steady);
+    plan.trying |= plan.delta != plan.kept;
+  } else if (thin && plan.delta < limits.free_delta) {
+    plan.kept = plan.delta = plan.delta * 2 < limits.free_delta ? plan.delta * 2 : limits.free_delta;
   }
-  if (plan.delta < limits.free_delta && plan.size < limits.target_near / 2 &&
-      next <= limits.target_near) {
-    plan.delta = plan.delta * 2 < limits.free_delta ? plan.delta * 2 : limits.free_delta;
-    plan.kept = plan.delta;
-    return;
-  }
-  // No wider delta is tried, or the range that ended had another width.
-  if (limits.largest_delta == 0 || plan.width != plan.width_before) return;
-  if (plan.width > plan.kept && pace < kPays * plan.pace) {
-    plan.delta = plan.kept;
-    plan.waits = plan.patience = 2 * plan.patience;
-    return;
-  }
-  plan.kept = plan.width;
-  plan.pace = pace;
-  if (plan.waits)
-    --plan.waits;
-  else
-    plan.delta = plan.delta * 2 < limits.largest_delta ? plan.delta * 2 : limits.largest_delta;
 }
 
 __device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limits, Plan& plan) {
@@ -325,6 +365,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     plan.threshold = threshold_above(weight_t(0), base_delta);
     plan.before = plan.after_split = 1;
     plan.patience = 1;
+    plan.kept = base_delta;
     if (first_block) {
       for (int i = 0; i < 4; ++i) control->far_min[i] = unreached();
       control->near_count[1] = 1;
@@ -389,7 +430,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->splits = plan.splits;
     control->local_steps = plan.local_steps;
     control->rescans = plan.rescans;
-    control->last_delta = plan.delta < plan.kept ? plan.delta : plan.kept;
+    control->last_delta = plan.kept;
     control->last_threshold = static_cast<double>(plan.threshold);
   }
 }
