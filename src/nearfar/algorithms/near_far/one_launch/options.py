@@ -22,9 +22,8 @@ class OneLaunchOptions(DeltaOptions):
         adapts over the solves of a graph.
     delta_growth : float or None
         Multiple of the first step up to which delta grows while the near set is thin and does not
-        grow by itself, at least 1. None begins with 12; a first solve also tries wider and
-        narrower steps and keeps those that cover more distance per time, and later solves of
-        the graph begin with their mean.
+        grow by itself, at least 1. None is 12, but a first solve also tries wider and narrower
+        steps and keeps those that cover more distance per time; later solves begin with their mean.
     target_near : int or None
         Size of the near set that delta aims at; None means 32 entries per multiprocessor.
     local_limit : int or None
