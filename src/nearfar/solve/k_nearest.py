@@ -37,7 +37,7 @@ from nearfar.system.threads import check_threads
 _ROWS = 1 << 26  # bytes of rows merged at a time
 #: Seconds before the first row; times of a row's search and of merging it, relative to a search
 #: with buckets, and of a label, relative to a search with a heap.
-_BEGUN, _SEARCHED, _MERGED, _LISTED = 5e-4, 1.5, 0.3, 2.0
+_BEGUN, _SEARCHED, _MERGED, _LISTED = 5e-4, 1.5, 0.3, 1.3
 
 
 class Nearest(NamedTuple):
