@@ -80,6 +80,12 @@ def addresses(client: Any) -> set[str]:
     return set(client.scheduler_info()["workers"])
 
 
+@pytest.fixture(autouse=True)
+def two_workers(client: Any) -> None:
+    """Wait for both workers: on a busy machine the scheduler loses one and starts it again."""
+    wait_for(lambda: len(addresses(client)) == 2)
+
+
 def wait_for_two(client: Any, before: set[str]) -> None:
     """Wait until a killed worker has been restarted, for the next test."""
     wait_for(lambda: len(addresses(client)) == 2 and addresses(client) != before)
