@@ -141,7 +141,7 @@ __device__ __forceinline__ Counts read_counts(const Control* control, const Plan
 }
 
 // Judges the width of the range that has ended, if it was on trial, by its pace: width per time.
-// Where the frontier is not steady, paces of successive ranges differ for that reason alone.
+// Where the frontier is not steady, paces of successive ranges cannot be compared.
 __device__ __forceinline__ void judge_width(const Limits& limits, Plan& plan, double pace, bool steady) {
   const double ended = plan.width_before;
   if (ended == plan.kept) {
