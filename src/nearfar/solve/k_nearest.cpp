@@ -7,8 +7,7 @@
 //
 // An entry of the queue is a vertex with the distance of a label in its list. Processing it
 // propagates all labels of the vertex in the current bucket that have not been propagated yet. Most
-// sums are dropped after one comparison, with the greatest distance of the target's list, which is
-// also kept in an array that fits a near cache.
+// sums are dropped after one comparison, with the last label of the target's list.
 #include <algorithm>
 #include <limits>
 
@@ -34,17 +33,18 @@ using Total = std::conditional_t<std::is_floating_point_v<Weight>, Weight, int64
 template <class Weight>
 using Bound = std::conditional_t<std::is_floating_point_v<Weight>, double, int64_t>;
 
-constexpr std::size_t kTargets = 4, kEdges = 8, kRows = 16;  // entries that are fetched ahead
-constexpr std::size_t kMostTargets = 16;                     // of an entry
+template <class Sum>
+struct Label {
+  Sum distance = unreached<Sum>();
+  uint32_t bits = ~uint32_t{0};  // the place, and whether it waits to be propagated; ones: none
 
-// A place, and whether its label waits to be propagated.
-struct Mark {
-  uint32_t bits = ~uint32_t{0};  // no place
-
-  static Mark waiting(uint32_t place) { return {place << 1 | 1}; }
+  static Label waiting(Sum distance, uint32_t place) { return {distance, place << 1 | 1}; }
   uint32_t place() const { return bits >> 1; }
   bool none() const { return bits == ~uint32_t{0}; }
-  bool waits() const { return (bits & 1) != 0; }
+  bool waits() const { return (bits & 1) != 0 && !none(); }
+  bool before(const Label& other) const {
+    return distance != other.distance ? distance < other.distance : place() < other.place();
+  }
 };
 
 // `Sum`: the type of distances during the search.
@@ -54,24 +54,18 @@ class PlaceSearch {
   PlaceSearch(const C& csr, std::size_t k, Bound<Sum> limit)
       : csr_(csr),
         k_(k),
-        stride_((k * (sizeof(Sum) + sizeof(Mark)) + 7) / 8 * 8),
+        size_(static_cast<std::size_t>(csr.n) * k),
         limit_(limit),
-        lists_(static_cast<std::size_t>(csr.n) * stride_ + 8),
+        lists_(size_ * sizeof(Label<Sum>) + 1),
         ring_(plan_for(csr, std::nullopt).delta),
         adapter_(true, (uint64_t{1} << 16) + static_cast<uint64_t>(csr.m) / 32) {
-    const auto n = static_cast<std::size_t>(csr.n);
-    last_.reserve(n + 1);
-    std::fill_n(last_.data, n, unreached<Sum>());
-    for (Index v = 0; v < csr.n; ++v) {
-      std::fill_n(distances(v), k, unreached<Sum>());
-      std::fill_n(marks(v), k, Mark{});
-    }
+    std::fill_n(list(0), size_, Label<Sum>{});
   }
 
   void run(const int64_t* places, std::size_t count, Interrupt& interrupt) {
     for (std::size_t i = 0; i < count; ++i) {
       const auto v = static_cast<Index>(places[i]);
-      if (enter(v, 0, static_cast<uint32_t>(i))) ring_.push({v, 0});
+      if (enter(v, Label<Sum>::waiting(0, static_cast<uint32_t>(i)))) ring_.push({v, 0});
     }
     while (true) {
       const uint64_t number = ring_.next();
@@ -87,15 +81,14 @@ class PlaceSearch {
   }
 
   // Writes the lists; returns whether one lacks a place, perhaps because a sum overflowed.
-  bool write(Total<Sum>* out, int64_t* found) const {
+  bool write(Total<Sum>* distances, int64_t* found) const {
     bool gaps = false;
-    for (Index v = 0; v < csr_.n; ++v)
-      for (std::size_t i = 0; i < k_; ++i) {
-        const Mark mark = marks(v)[i];
-        *out++ = mark.none() ? unreached<Total<Sum>>() : distances(v)[i];
-        *found++ = mark.none() ? -1 : int64_t{mark.place()};
-        gaps |= mark.none();
-      }
+    for (std::size_t i = 0; i < size_; ++i) {
+      const Label<Sum>& label = list(0)[i];
+      distances[i] = label.none() ? unreached<Total<Sum>>() : label.distance;
+      found[i] = label.none() ? -1 : int64_t{label.place()};
+      gaps |= label.none();
+    }
     return gaps && overflowed_;
   }
 
@@ -104,14 +97,10 @@ class PlaceSearch {
     using Weight = Sum;
   };
   using Ring = BucketRing<Sums>;
-  struct Label {
-    Sum distance;
-    uint32_t place;
-  };
 
-  std::byte* list(Index v) const { return lists_.data() + static_cast<std::size_t>(v) * stride_; }
-  Sum* distances(Index v) const { return reinterpret_cast<Sum*>(list(v)); }
-  Mark* marks(Index v) const { return reinterpret_cast<Mark*>(list(v) + k_ * sizeof(Sum)); }
+  Label<Sum>* list(Index v) const {
+    return reinterpret_cast<Label<Sum>*>(lists_.data()) + static_cast<std::size_t>(v) * k_;
+  }
   std::size_t first_edge(Index v) const { return static_cast<std::size_t>(csr_.indptr[v]); }
 
   void process_bucket(Interrupt& interrupt) {
@@ -120,7 +109,6 @@ class PlaceSearch {
     uint64_t rows = 0, edges = 0;
     std::size_t done = 0;
     while (done < now_.size && !adapter_.hopeless(rows, edges, repeated_)) {
-      fetch(done);
       const auto entry = now_.data[done++];
       const std::size_t degree = first_edge(entry.vertex + 1) - first_edge(entry.vertex);
       if (!take_due(entry.vertex, std::max(high, entry.distance))) {
@@ -138,35 +126,14 @@ class PlaceSearch {
     now_.size = 0;
   }
 
-  void fetch(std::size_t at) const {
-    const auto ahead = [&](std::size_t by) { return now_.data[at + by].vertex; };
-    if (at + kRows < now_.size) {
-      prefetch(csr_.indptr + ahead(kRows));
-      prefetch(list(ahead(kRows)));
-      prefetch(marks(ahead(kRows)));
-    }
-    if (at + kEdges < now_.size) prefetch(csr_.edges + first_edge(ahead(kEdges)));
-    if (at + kTargets < now_.size) {
-      const std::size_t row = first_edge(ahead(kTargets));
-      const std::size_t row_end = first_edge(ahead(kTargets) + 1);
-      for (std::size_t e = row; e < row_end && e < row + kMostTargets; ++e) {
-        const Index target = csr_.edge(e).target;
-        prefetch(last_.data + target);
-        prefetch(list(target));
-        prefetch(marks(target));
-      }
-    }
-  }
-
   // Collects the vertex's labels up to that distance which wait; returns whether there are any.
   bool take_due(Index v, Sum most) {
-    const Sum* const distance = distances(v);
-    Mark* const mark = marks(v);
+    Label<Sum>* const own = list(v);
     due_.size = 0;
-    for (std::size_t i = 0; i < k_ && distance[i] <= most; ++i)
-      if (mark[i].waits() && !mark[i].none()) {
-        mark[i].bits &= ~uint32_t{1};
-        due_.push({distance[i], mark[i].place()});
+    for (std::size_t i = 0; i < k_ && own[i].distance <= most; ++i)
+      if (own[i].waits()) {
+        due_.push(own[i]);
+        own[i].bits &= ~uint32_t{1};
       }
     return due_.size != 0;
   }
@@ -177,52 +144,44 @@ class PlaceSearch {
       const auto edge = csr_.edge(e);
       const Sum weight = static_cast<Sum>(edge.weight);
       for (std::size_t i = 0; i < due_.size; ++i) {
-        const Label from = due_.data[i];
+        const Label<Sum>& from = due_.data[i];
         if (std::is_integral_v<Sum> && weight >= unreached<Sum>() - from.distance) {
           overflowed_ = true;
           break;
         }
         const Sum sum = static_cast<Sum>(from.distance + weight);
         overflowed_ |= sum == unreached<Sum>();
-        if (sum > last_.data[edge.target] || sum > limit_) break;  // as are those after it
-        if (enter(edge.target, sum, from.place)) ring_.push({edge.target, sum}, now_);
+        if (sum > list(edge.target)[k_ - 1].distance || sum > limit_)
+          break;  // as are those after it
+        if (enter(edge.target, Label<Sum>::waiting(sum, from.place())))
+          ring_.push({edge.target, sum}, now_);
       }
     }
   }
 
   // Inserts a label unless the list has a lesser one of its place, or k lesser ones.
-  bool enter(Index v, Sum sum, uint32_t place) {
-    Sum* const distance = distances(v);
-    Mark* const mark = marks(v);
-    const auto before = [&](std::size_t i) {
-      return sum != distance[i] ? sum < distance[i] : place < mark[i].place();
-    };
+  bool enter(Index v, const Label<Sum>& label) {
+    Label<Sum>* const own = list(v);
     std::size_t at = 0;  // of the place, or else the first that is free, or else the last
-    while (at + 1 < k_ && mark[at].place() != place && !mark[at].none()) ++at;
-    if (!before(at)) return false;
-    if (!mark[at].none() && !mark[at].waits()) {
+    while (at + 1 < k_ && own[at].place() != label.place() && !own[at].none()) ++at;
+    if (!label.before(own[at])) return false;
+    if (!own[at].none() && !own[at].waits()) {
       ++repeated_.rows;
       repeated_.edges += static_cast<int64_t>(first_edge(v + 1) - first_edge(v));
     }
-    for (; at > 0 && before(at - 1); --at) {
-      distance[at] = distance[at - 1];
-      mark[at] = mark[at - 1];
-    }
-    distance[at] = sum;
-    mark[at] = Mark::waiting(place);
-    last_.data[v] = distance[k_ - 1];
+    for (; at > 0 && label.before(own[at - 1]); --at) own[at] = own[at - 1];
+    own[at] = label;
     return true;
   }
 
   const C& csr_;
-  const std::size_t k_, stride_;
+  const std::size_t k_, size_;
   const Bound<Sum> limit_;
-  const HugeBlock lists_;  // of each vertex k distances, ascending, and k marks
+  const HugeBlock lists_;  // of k labels per vertex, the least first
   Ring ring_;
   Adapter adapter_;
   Repeated repeated_;
-  Buffer<Sum> last_;   // distance of each list
-  Buffer<Label> due_;  // labels that are propagated together
+  Buffer<Label<Sum>> due_;  // labels that are propagated together
   typename Ring::Bucket now_;
   bool overflowed_ = false;
 };
