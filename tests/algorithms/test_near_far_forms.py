@@ -18,11 +18,18 @@ from nearfar.errors import OutOfMemoryError
 from nearfar.system.devices import compiler
 from tests import oracle
 from tests.algorithms.test_near_far_emulated import undirected
+from tests.graph.test_on_device import there as device_form
 from tests.zoo import as_dtype
 
 pytestmark = pytest.mark.usefixtures("emulated_gpu", "several_ranges")
 AT_ONCE = forms._AT_ONCE
-SOLVED = {"device_seconds": 1.0, "splits": 1, "last_threshold": 1.0, "edges_relaxed": 1000}
+SOLVED = {
+    "device_seconds": 1.0,
+    "cycles": 1000,
+    "splits": 1,
+    "last_threshold": 1.0,
+    "edges_relaxed": 1000,
+}
 SOLVED |= {"delta": 1.0, "last_delta": 1.0}
 SOLVED["block_rounds"] = 0
 
@@ -70,7 +77,7 @@ def test_skewed_graphs_are_sifted_unless_they_are_small(
 ) -> None:
     """A mean degree of 12 is too low for graphs that are solved in one range."""
     monkeypatch.setattr(forms, "_AT_ONCE", AT_ONCE)
-    monkeypatch.setattr(forms, "local_entries", lambda _: local)
+    monkeypatch.setattr(forms, "_entries_with", lambda *_: local)
     graph = undirected(700, 2800, hub=1500)
     assert 7 < graph.mean_degree < 16
     assert forms_of(graph, 1) == [form]
@@ -165,7 +172,7 @@ def test_delta_stays_where_wider_ranges_repeat_work(dtype: str) -> None:
 
 def test_small_graphs_are_solved_in_one_range(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forms, "_AT_ONCE", AT_ONCE)
-    few, many = undirected(150, 600), undirected(300, 1200)  # two multiprocessors
+    few, many = undirected(300, 1200), undirected(600, 2400)  # two multiprocessors
     stats = [nearfar.sssp(graph, 0, method="near_far@cuda").stats for graph in (few, many)]
     assert stats[0]["splits"] == 0 < stats[1]["splits"]
     at_once, usual = forms.Width(256, 12), forms.Width(1, 12)
@@ -375,6 +382,36 @@ def test_a_form_may_lose_a_little_for_three_solves() -> None:
     assert history.lost("sorted")
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.parametrize("width", [forms.GROWTHS, 1 / 16])
+def test_a_width_that_takes_too_long_is_given_up(
+    width: float, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One range repeats work and many take long; the solve goes on with the fastest width."""
+    graph = as_dtype(nearfar.generate("grid", rows=12, columns=2000), dtype)
+    want = oracle.dijkstra(graph, 0)
+    solve = functools.partial(nearfar.sssp, graph, 0, method="near_far@cuda")
+    solve()
+    history = forms._history(graph)
+    usual = history.grown["plain"] = forms.Width(1.0, 1.0)
+    before = solve().stats
+    other = usual._replace(first=width, rounds=8)
+    found = {}
+    for late in (1e9, 0.1):
+        monkeypatch.setattr(forms, "_LATE", late)
+        history.widths["plain"]._next[usual] = other
+        assert forms.width_of(graph, forms.Form("plain")) == other
+        paths = solve()
+        np.testing.assert_array_equal(paths.distances, want)
+        found[late] = paths.stats
+        history.widths["plain"].times.pop(other)
+    mean = before["last_threshold"] / (before["splits"] + 1)
+    assert found[1e9]["last_delta"] == found[1e9]["delta"] != pytest.approx(mean)
+    assert found[0.1]["last_delta"] == pytest.approx(mean)
+    assert found[1e9]["rescans"] == 0
+    assert found[0.1]["rescans"] == (width > 1)
+
+
 def test_few_heavy_edges_do_not_widen_delta() -> None:
     rng = np.random.default_rng(1)
     ends, even = rng.integers(0, 100, (2, 300)), rng.random(300)
@@ -454,9 +491,13 @@ def test_one_wide_vertex_does_not_make_a_graph_skewed() -> None:
     rng = np.random.default_rng(0)
     s = np.repeat(np.arange(20_000), 8)
     t = np.minimum(s + 1 + rng.integers(0, 500, len(s)), 19_999)
-    assert not forms.is_skewed(Graph.from_edges(s, t, n_vertices=20_000, directed=False))
+    banded = Graph.from_edges(s, t, n_vertices=20_000, directed=False)
     t[::20] = rng.integers(0, 4, len(t[::20]))  # 4 hubs with a twentieth of the edges
-    assert forms.is_skewed(Graph.from_edges(s, t, n_vertices=20_000, directed=False))
+    with_hubs = Graph.from_edges(s, t, n_vertices=20_000, directed=False)
+    assert not forms.is_skewed(banded)
+    assert not forms.is_skewed(device_form(banded))
+    assert forms.is_skewed(with_hubs)
+    assert forms.is_skewed(device_form(with_hubs))
 
 
 def test_one_range_is_tried_where_there_are_few() -> None:

@@ -48,7 +48,16 @@ class Compared(Generic[Way]):
 
     def least(self) -> float:
         """Return the usual seconds of the fastest way."""
-        return min(usual for _, usual in list(self.times.values()))
+        return self.times[self.fastest()][1]
+
+    def solves(self, way: Way) -> int:
+        """Return the number of solves of a way."""
+        return self.times.get(way, (0, 0.0))[0]
+
+    def fastest(self) -> Way:
+        """Return the way with the least usual time."""
+        times = self.times.copy()  # other threads may add to it
+        return min(times, key=lambda way: times[way][1])
 
     def next_way(self, first: Way, near: Callable[[Way], Iterable[Way]]) -> Way:
         """Return :meth:`choose`, which is called again only after solves that may change it."""

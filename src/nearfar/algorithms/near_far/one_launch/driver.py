@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from nearfar.algorithms.near_far.one_launch.forms import (
+    FINAL,
     LOCAL_HEAVY,
-    ROUNDS,
+    Fallback,
     Form,
     Width,
+    fallback_of,
     form_of,
     give_up,
     is_compiling,
@@ -132,7 +134,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
             Shape(2 if form.scan else 4, capacity, heavy, form.bits),
             {"FAR_BY_SCAN": int(form.scan), **_launch_shape(form, entry_bytes(device), heads)},
             (2 * STAGE, local),
-            _own(0.0, 0.0, 0.0, 0, 0),
+            _own(0.0, 0.0, 0.0, FINAL, 0, 0),
             heads,
         )
 
@@ -151,13 +153,21 @@ def _launch_shape(form: Form, entry: int, heads: RowHeads | None) -> dict[str, i
 
 
 def _own(
-    base_delta: float, free_delta: float, largest_delta: float, local_limit: int, target_near: int
+    base_delta: float,
+    free_delta: float,
+    largest_delta: float,
+    fallback: Fallback,
+    local_limit: int,
+    target_near: int,
 ) -> dict[str, Any]:
     """Return the kernel's own arguments."""
     return {
         "base_delta": np.float64(base_delta),
         "free_delta": np.float64(free_delta),
         "largest_delta": np.float64(largest_delta),
+        "most_cycles": np.uint64(fallback.cycles),
+        "fallback_delta": np.float64(fallback.delta),
+        "fallback_rounds": np.int64(fallback.rounds),
         "local_limit": np.int64(local_limit),
         "target_near": np.int64(target_near),
     }
@@ -212,18 +222,20 @@ def _plain(
     delta, growth, rounds, _ = _adapted(graph, options, form, delta, workspace)
     local_limit, local_rounds = options.local_limit, options.local_rounds
     if local_limit is None:
-        local_limit = local_entries(graph) if rounds else 0
+        local_limit = local_entries(graph)
     if local_rounds is None:
-        local_rounds = rounds or ROUNDS[0]
+        local_rounds = rounds
     room = engine.local_room
     target_near = 32 * processors if options.target_near is None else options.target_near
     most = 0.0 if options.delta_growth else may_grow(graph, form)
+    whole = workspace.limit is None and workspace.targets is None
+    fallback = fallback_of(graph, form) if whole and not options.tuned else FINAL
     deltas = delta, delta * growth, delta * most
     return engine.solve(
         source,
         delta,
         workspace,
-        _own(*deltas, min(local_limit, engine.blocks * room // 2), target_near),
+        _own(*deltas, fallback, min(local_limit, engine.blocks * room // 2), target_near),
         (room, local_rounds, options.local_leave, row_lanes(device)),
     )
 

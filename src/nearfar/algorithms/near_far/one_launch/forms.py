@@ -17,16 +17,16 @@ longer on average. While a form is compiled for the first time, solves use the p
 
 The delta of the plain form grows while the near set is too small to fill the device, up to 12-fold,
 and shrinks while it is too large; a first solve also tries wider and narrower ranges and keeps
-those that cover more distance per time (one_launch.cuh). It begins with the greatest growth if no
-near set can be too large for local steps, or if the graph has fewer edges than vertices. Its first
-value and the limit of its growth begin with the mean width of the first solve, and then depend on
-all earlier solves: each later one compares one other width with the fastest so far, until none of
-its neighbours is faster. A narrower first delta is compared if edges are relaxed many times, a
-wider one if they are not, at last one far from it, also with fewer rounds of local steps or none,
-and one range where there are few. Fewer rounds are compared where their barriers would take less
-time than a solve; with none, rows are found by their offsets. Rows that lead past vertices of few
-edges are compared with rows that do not. The delta of sorted and sifted rows is doubled or halved
-in the same way.
+those that cover more distance per time (one_launch.cuh). It begins with the greatest growth if the
+graph is small, or if it has fewer edges than vertices. Its first value and the limit of its growth
+begin with the mean width of the first solve, and then depend on all earlier solves: each later one
+compares one other width with the fastest so far, and returns to that one if it takes longer, until
+none of its neighbours is faster. A narrower first delta is compared if edges are relaxed many
+times, a wider one if they are not, at last one far from it, also with fewer rounds of local steps
+or none, and one range where there are few. Fewer rounds are compared where their barriers would
+take less time than a solve; with none, rows are found by their offsets. Rows that lead past
+vertices of few edges are compared with rows that do not. The delta of sorted and sifted rows is
+doubled or halved in the same way.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ import math
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from nearfar.graph.compared import Compared
 from nearfar.graph.graph import Graph
@@ -71,7 +69,9 @@ _LITTLE = 0.25  # part of a solve that such steps may take for other rounds to b
 _FAR, _FAR_ROUNDS = 8, (8, 0)  # factor between widths far from each other, rounds of a wide one
 # Entries and edges per multiprocessor up to which blocks advance on their own.
 _LOCAL_ENTRIES, _LOCAL_EDGES = 256, 1024
+_FEW_EDGES = 2048  # edges per multiprocessor, of all vertices, that one range is fast enough for
 LOCAL_HEAVY = 64  # kLocalHeavy of one_launch_rows.cuh
+_LATE = 1.25  # time over the fastest width's after which another one has lost
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
 _GROWING = ("plain", "packed")  # kinds whose delta grows while they run
@@ -99,6 +99,15 @@ class Width(NamedTuple):
     past: bool = True  # whether rows may lead past vertices of few edges
 
 
+class Fallback(NamedTuple):
+    """What a solve goes on with once it has taken so many cycles."""
+
+    cycles: int
+    delta: float
+    rounds: int
+
+
+FINAL = Fallback(2**64 - 1, 0.0, 0)  # never
 _USUAL = Width(1.0, _GROWTH)  # of the first solve, which tries others
 _AT_ONCE = Width(GROWTHS, _GROWTH)  # the same of a small graph
 
@@ -112,6 +121,8 @@ class _Latest:
     work: float  # edges that it relaxed, over those of the graph
     block_rounds: int  # of local steps, in the block with the most
     shortcuts: bool  # whether rows led past vertices of few edges
+    cycles: int = 0
+    mean: float = 0.0  # width of a range
 
 
 def _neighbours(width: Width, found: _Latest, *, grows: bool, initial: bool) -> list[Width]:
@@ -223,7 +234,12 @@ def local_entries(graph: Graph) -> int:
     """
     if graph.mean_degree > LOCAL_HEAVY:
         return 0
-    each = min(_LOCAL_ENTRIES, int(_LOCAL_EDGES / max(graph.mean_degree, 1.0)))
+    return _entries_with(graph, _LOCAL_EDGES)
+
+
+def _entries_with(graph: Graph, edges: int) -> int:
+    """Return the entries that have so many edges per multiprocessor, up to a maximum."""
+    each = min(_LOCAL_ENTRIES, int(edges / max(graph.mean_degree, 1.0)))
     return each * runtime.device().multiprocessors
 
 
@@ -231,8 +247,7 @@ def _history(graph: Graph) -> _History:
     device = runtime.device()
 
     def make() -> _History:
-        # Blocks advance on their own, however many vertices are near.
-        few = graph.n_vertices <= local_entries(graph)
+        few = graph.n_vertices <= _entries_with(graph, _FEW_EDGES)
         # A forest has one path to a vertex, so that no order repeats work.
         forest = graph.n_edges < (1 if graph.directed else 2) * graph.n_vertices
         return _History(_AT_ONCE if few or forest else _USUAL)
@@ -243,6 +258,17 @@ def _history(graph: Graph) -> _History:
 def width_of(graph: Graph, form: Form) -> Width:
     """Return the width of delta in the next solve."""
     return _history(graph).width(form.kind)
+
+
+def fallback_of(graph: Graph, form: Form) -> Fallback:
+    """Return the fastest width, for a solve that compares another one with it."""
+    history = _history(graph)
+    compared = history.widths.get(form.kind)
+    if compared is None or compared.solves(history.width(form.kind)) > 1:
+        return FINAL
+    width = compared.fastest()
+    usual = history.latest[form.kind, width]
+    return Fallback(int(_LATE * usual.cycles), usual.mean, width.rounds)
 
 
 def may_grow(graph: Graph, form: Form) -> float:
@@ -257,9 +283,8 @@ def is_skewed(graph: Graph) -> bool:
         return False
 
     def make() -> bool:
-        if graph.device_arrays is not None:
-            return True
-        lengths = np.diff(graph.indptr)
+        indptr = (graph.device_arrays or (graph.indptr,))[0]
+        lengths = indptr[1:] - indptr[:-1]
         return bool(lengths[lengths > _HUB * mean].sum() > _HUB_SHARE * graph.n_edges)
 
     return _SKEW.of(graph, make)
@@ -346,6 +371,9 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
         seconds, work = stats["device_seconds"], stats["edges_relaxed"] / max(graph.n_edges, 1)
         shortcuts = stats.get("shortcuts", False)
         latest = _Latest(seconds, stats["splits"], work, stats["block_rounds"], shortcuts)
+        if form.kind in _GROWING:
+            latest.cycles = stats["cycles"]
+            latest.mean = stats["last_threshold"] / (stats["splits"] + 1)
         history.latest[form.kind, used] = latest
         history.widths.setdefault(form.kind, Compared()).add(used, seconds)
     solves = history.solves.get(form.kind, 0)

@@ -179,6 +179,7 @@ class Engine:
             "splits": int(control["splits"]),
             "local_steps": int(control["local_steps"]),
             "block_rounds": int(control["block_rounds"]),
+            "cycles": int(control["cycles"]),
             "rescans": int(control["rescans"]),
             "delta": delta,
             "last_delta": float(control["last_delta"]) or delta,  # 0: no range has ended

@@ -15,7 +15,8 @@
 //   local   the near set is small and does not grow fast: each block takes a share into shared memory and advances it up to
 //           local_rounds times with block barriers only (one_launch_local.cuh); the remaining entries
 //           return to the queue;
-//   rescan  a queue overflowed: every vertex that may be pending is found again from the distances.
+//   rescan  a queue overflowed, or the threshold returned: every vertex that may be pending is found again
+//           from the distances.
 // All blocks read the same counters after a barrier and take the same step. A counter is written in one
 // step, read in the next and reset in the one after, so four of each rotate.
 //
@@ -97,8 +98,10 @@ struct Plan {
   double delta;
   double width, width_before;  // deltas of the last split and of the one before
   double kept, pace;           // the delta that has paid, and its width per cycle
-  uint64 split_at;             // cycles of the first block's clock
+  uint64 started, split_at;    // cycles of the first block's clock
+  uint64 longest;              // cycles after which a local step ends
   bool trying;                 // whether ranges of another delta are to be judged
+  bool fell_back;
   bool narrower, narrowed;     // whether a narrower one is tried next, and has been tried
   uint32 waits, patience;      // splits until one is tried; doubled when it does not pay
   long long steps, splits, local_steps, rescans;
@@ -122,6 +125,10 @@ struct Limits {
   double largest_delta;  // bound on the deltas on trial; 0: none is
   weight_t limit;
   long long local_limit, target_near, max_steps;
+  // After so many cycles, the solve falls back to another delta and another number of local rounds.
+  uint64 most_cycles;
+  double fallback_delta;
+  long long fallback_rounds;
 };
 
 // Counters that the first thread of a block reads after a barrier, all at the same time.
@@ -129,7 +136,7 @@ struct Counts {
   count_t near, far, chunks;
   weight_t least;  // distance in the far pile
   long long status;
-  uint64 split_at;
+  uint64 began;
 };
 
 __device__ __forceinline__ Counts read_counts(const Control* control, const Plan& plan) {
@@ -137,7 +144,7 @@ __device__ __forceinline__ Counts read_counts(const Control* control, const Plan
                 load_relaxed(&control->far_count[plan.pile & 3]),
                 load_relaxed(&control->heavy_count[plan.steps & 3]),
                 load_relaxed(&control->far_min[plan.pile & 3]), load_relaxed(&control->status),
-                load_relaxed(&control->split_at[plan.steps & 3])};
+                load_relaxed(&control->began[plan.steps & 3])};
 }
 
 // Judges the width of the range that has ended, if it was on trial, by its pace: width per time.
@@ -203,12 +210,24 @@ __device__ __forceinline__ void adapt_delta(const Limits& limits, Plan& plan, ui
   } else if (limits.largest_delta > 0) {
     plan.delta = next_trial(limits, plan, thin, steady);
     plan.trying |= plan.delta != plan.kept;
-  } else if (thin && plan.delta < limits.free_delta) {
+  } else if (thin && plan.delta < limits.free_delta && !plan.fell_back) {
     plan.kept = plan.delta = plan.delta * 2 < limits.free_delta ? plan.delta * 2 : limits.free_delta;
   }
 }
 
-__device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limits, Plan& plan) {
+// Goes on with another delta and other rounds, since a solve with the present ones takes too long. The
+// threshold returns to where that delta would have put it.
+__device__ __forceinline__ void fall_back(Solve& solve, const Limits& limits, Plan& plan) {
+  plan.fell_back = true;
+  plan.kept = plan.delta = limits.fallback_delta;
+  solve.local_rounds = limits.fallback_rounds;
+  const weight_t lower = threshold_above(plan.from, plan.delta);
+  if (plan.kind == kSplit || !(lower < plan.threshold)) return;
+  plan.threshold = lower;
+  plan.kind = kRescan;
+}
+
+__device__ __forceinline__ void plan_next(Solve& solve, const Limits& limits, Plan& plan) {
   const Counts found = read_counts(solve.control, plan);
   const bool first_half = plan.chunks == 0;  // of a step, in which long rows are cut up
   plan.chunks = !first_half                          ? 0
@@ -220,9 +239,14 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limi
   plan.size = found.near;
   plan.kind = found.near > capacity             ? kRescan
               : found.near == 0                 ? kSplit
-              : found.near > limits.local_limit || (plan.before && found.near > kGrowing * plan.before)
+              : solve.local_rounds == 0 || found.near > limits.local_limit ||
+                      (plan.before && found.near > kGrowing * plan.before)
                   ? kGrid
                   : kLocal;
+  if (plan.steps == 1) plan.started = found.began;
+  const uint64 taken = found.began - plan.started;
+  if (!plan.fell_back && taken > limits.most_cycles) fall_back(solve, limits, plan);
+  plan.longest = plan.fell_back ? ~uint64(0) : limits.most_cycles - taken;
   const bool divides = plan.kind == kRescan || plan.kind == kSplit;
   if (divides) {
     // A packed distance did not fit: the host starts over. (A step that plans a split relaxes nothing, so
@@ -233,7 +257,7 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Limits& limi
     plan.rescans += plan.kind == kRescan || (plan.whole && !FAR_BY_SCAN);
     ++plan.pile;
   } else if (plan.divided) {
-    adapt_delta(limits, plan, found.split_at);
+    adapt_delta(limits, plan, found.began);
   }
   if (plan.kind == kSplit) {
     plan.over |= found.far == 0 || found.least > limits.limit;
@@ -346,7 +370,8 @@ __device__ __noinline__ void write_answer(const Solve& solve, SplitBarrier barri
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     near_far_one_launch(Solve given, long long source, double base_delta, double free_delta,
-                        double largest_delta, weight_t limit, const vertex_t* targets,
+                        double largest_delta, uint64 most_cycles, double fallback_delta,
+                        long long fallback_rounds, weight_t limit, const vertex_t* targets,
                         long long n_targets, long long local_limit, long long target_near,
                         long long max_steps, Record* records, long long most_records) {
   extern __shared__ __align__(16) unsigned char shared_bytes[];
@@ -369,6 +394,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     if (first_block) {
       for (int i = 0; i < 4; ++i) control->far_min[i] = unreached();
       control->near_count[1] = 1;
+      control->began[0] = static_cast<uint64>(clock64());
       store_entry(solve.near_queue[1], static_cast<vertex_t>(source), weight_t(0));
     }
   }
@@ -384,7 +410,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       barrier.wait_alone();
       plan_next(solve,
                 Limits{base_delta, free_delta, largest_delta, limit, local_limit, target_near,
-                       max_steps},
+                       max_steps, most_cycles, fallback_delta, fallback_rounds},
                 plan);
       if (plan.steps > max_steps) {
         plan.over = true;
@@ -393,7 +419,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
         out = next_queues(solve, plan);
         if (first_block) {
           reset_counters(control, plan);
-          if (plan.divided) control->split_at[plan.steps & 3] = static_cast<uint64>(clock64());
+          control->began[plan.steps & 3] = static_cast<uint64>(clock64());
           if (records && plan.steps <= most_records)
             records[plan.steps - 1] = {plan.kind, plan.size, plan.far_size, clock_nanoseconds()};
         }
@@ -408,7 +434,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
       heavy_step(solve, out, plan.chunks, shared);
     else if (plan.kind == kLocal) {
       const uint32 rounds = local_step(solve, out, solve.near_queue[plan.steps & 1], plan.size,
-                                       &control->ended[plan.steps & 3], shared, &edges_seen);
+                                       plan.longest, &control->ended[plan.steps & 3], shared,
+                                       &edges_seen);
       if (threadIdx.x == 0) plan.block_rounds += rounds;
     } else if (plan.kind == kGrid)
       grid_step(solve, out, solve.near_queue[plan.steps & 1], plan.size, shared, &edges_seen);
@@ -430,6 +457,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
     control->splits = plan.splits;
     control->local_steps = plan.local_steps;
     control->rescans = plan.rescans;
+    control->cycles = static_cast<uint64>(clock64()) - plan.started;
     control->last_delta = plan.kept;
     control->last_threshold = static_cast<double>(plan.threshold);
   }

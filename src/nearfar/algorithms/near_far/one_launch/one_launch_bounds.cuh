@@ -1,8 +1,8 @@
 // A round of a local step over rows found by their bounds, for one_launch_local.cuh.
 //
-// An entry carries its row bounds, so its edges are read at once, row_lanes lanes per row, together
-// with the test that it is not stale; the atomic is issued without reading the distance first; and the
-// row bounds of its target are read meanwhile.
+// An entry carries its row bounds, so its edges are read at once, together with the test that it is not
+// stale; the atomic is issued without reading the distance first; and the row bounds of its target are
+// read meanwhile. The block's warps take the entries in equal shares, and the lanes of a warp the edges.
 // requires: algorithms/near_far/one_launch/one_launch_lists.cuh
 #pragma once
 
@@ -36,54 +36,83 @@ __device__ __forceinline__ uint32 rows_at_once(const Chain& chain) {
   return blockDim.x / static_cast<uint32>(chain.width);
 }
 
+constexpr int kLocalInFlight = DISTANCE_BITS ? 1 : 2;  // edges per lane: more would need registers
+
+// Action of a round on edges in flight (walk_rows.cuh); `slot`: the place of the row's entry in the list.
+struct RelaxNear {
+  const Chain& chain;
+  const Solve& solve;
+  const Targets& out;
+  const LocalLists& lists;
+  const LocalEntry* now;
+  uint32& edges;
+
+  template <int N>
+  __device__ __forceinline__ void operator()(const bool (&valid)[N], const offset_t (&at)[N],
+                                             const uint32 (&slot)[N]) const {
+    Edge edge[N];
+    LocalEntry found[N] = {};
+    weight_t before[N];
+    bool fresh[N];
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      fresh[u] = valid[u];
+      if (valid[u]) {
+        edge[u] = load_edge(chain.edges, at[u]);
+        found[u].vertex = now[slot[u]].vertex;
+        found[u].distance = now[slot[u]].distance;
+        fresh[u] = chain.distance.at(found[u].vertex) == found[u].distance;
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      before[u] = weight_t(0);
+      if (!fresh[u]) continue;
+      found[u].vertex = edge[u].target;
+      found[u].distance = add_saturating(found[u].distance, edge_weight(edge[u]));
+      found[u].begin = load_early(chain.offsets + found[u].vertex);
+      found[u].degree = load_early(chain.offsets + found[u].vertex + 1);
+      if (Distances::fits(found[u].distance))
+        before[u] = chain.distance.lower(found[u].vertex, found[u].distance);
+      else
+        solve.control->status = kTooNarrow;
+    }
+#pragma unroll
+    for (int u = 0; u < N; ++u) {
+      edges += fresh[u];
+      found[u].degree -= found[u].begin;
+      const bool improved = fresh[u] && found[u].distance < before[u];
+      const bool is_near = found[u].distance < chain.threshold;
+      push_local(out, lists, improved && is_near, improved && !is_near, found[u]);
+    }
+  }
+};
+
 // Relaxes `count` entries; vertices that improve go to the lists.
 __device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& solve,
                                               const Targets& out, const LocalLists& lists,
                                               const LocalEntry* now, uint32 count) {
-  const uint32 rows = 32 / chain.width, warps = blockDim.x >> 5;
-  const int leader = lane_id() & ~(chain.width - 1);
+  const uint32 warps = blockDim.x >> 5, each = (count + warps - 1) / warps;
+  const uint32 share = each < 32 ? each : 32;
   uint32 edges = 0;
-  for (uint32 base = (threadIdx.x >> 5) * rows; base < count; base += warps * rows) {
-    const uint32 slot = base + lane_id() / chain.width;
-    LocalEntry entry{};
-    if (slot < count) entry = now[slot];
-    if (__any_sync(kAllLanes, entry.degree > kLocalHeavy)) {
-      const bool fresh = chain.distance.at(entry.vertex) == entry.distance;
-      const bool leads = lane_id() == leader && fresh;
-      const offset_t left =
-          set_heavy_aside<kLocalHeavy>(solve, out, entry.begin, leads ? entry.degree : 0, entry.distance);
-      entry.degree = __shfl_sync(kAllLanes, left, leader);
+  const RelaxNear relax{chain, solve, out, lists, now, edges};
+  for (uint32 base = (threadIdx.x >> 5) * share; base < count; base += warps * share) {
+    const uint32 slot = base + lane_id();
+    offset_t begin = 0, degree = 0;
+    if (lane_id() < share && slot < count) {
+      begin = now[slot].begin;
+      degree = now[slot].degree;
+    }
+    if (__any_sync(kAllLanes, degree > kLocalHeavy)) {
+      weight_t d = weight_t(0);
+      if (degree > kLocalHeavy) {
+        d = now[slot].distance;
+        if (chain.distance.at(now[slot].vertex) != d) degree = 0;
+      }
+      degree = set_heavy_aside<kLocalHeavy>(solve, out, begin, degree, d);
       if (lane_id() == 0) atomicOr(&lists.filled->far, kHandBack);
     }
-    offset_t j = lane_id() - leader;
-    bool fresh = j < entry.degree;
-    for (bool first = true; __any_sync(kAllLanes, fresh && j < entry.degree);
-         j += chain.width, first = false) {
-      bool valid = fresh && j < entry.degree;
-      bool improved = false;
-      LocalEntry found{};
-      if (valid) {
-        const Edge edge = load_edge(chain.edges, entry.begin + j);
-        if (first) {
-          fresh = chain.distance.at(entry.vertex) == entry.distance;
-          valid = fresh;
-        }
-        found.vertex = edge.target;
-        found.distance = add_saturating(entry.distance, edge_weight(edge));
-      }
-      if (valid) {
-        found.begin = load_early(chain.offsets + found.vertex);
-        const offset_t end = load_early(chain.offsets + found.vertex + 1);
-        if (Distances::fits(found.distance))
-          improved = found.distance < chain.distance.lower(found.vertex, found.distance);
-        else
-          solve.control->status = kTooNarrow;
-        found.degree = end - found.begin;
-      }
-      edges += valid;
-      const bool is_near = found.distance < chain.threshold;
-      push_local(out, lists, improved && is_near, improved && !is_near, found);
-    }
+    walk_rows<kLocalInFlight>(relax, begin, static_cast<int>(degree), slot);
   }
   return edges;
 }

@@ -9,7 +9,8 @@
 // never wrong. A list that outgrows local_leave returns at once: a growing frontier needs the whole
 // device. So does one of a quarter of that size while there are more blocks than entries, and one
 // that met a long row, which the whole device takes next. And once half of the blocks have ended the
-// step while another has more rows than its lanes take in two passes, all blocks end it.
+// step while another has more rows than its lanes take in two passes, all blocks end it; so they do
+// after a number of cycles.
 //
 // The chain of dependent reads of a round is short because an entry carries the bounds of its row
 // (one_launch_bounds.cuh; the edge and then the atomic are waited for) or the row
@@ -20,10 +21,11 @@
 
 // Returns the number of rounds.
 __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& out,
-                                             const Entry* queue, count_t size, uint32* ended,
-                                             Entry* shared, uint64* edges_seen) {
+                                             const Entry* queue, count_t size, uint64 longest,
+                                             uint32* ended, Entry* shared, uint64* edges_seen) {
   __shared__ Filled filled[3];  // of this round, the next one, and the one after
   __shared__ count_t flush_base;
+  __shared__ uint64 began;
   const uint32 room = static_cast<uint32>(solve.local_capacity);
   LocalEntry* const list = reinterpret_cast<LocalEntry*>(shared);
   Entry* const far = reinterpret_cast<Entry*>(list + 2 * room);
@@ -36,7 +38,10 @@ __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& 
   for (uint32 i = threadIdx.x; i < mine; i += blockDim.x) {
     list[i] = open_entry(solve, load_entry(queue + start + i));
   }
-  if (threadIdx.x == 0) filled[0] = Filled{0, 0};
+  if (threadIdx.x == 0) {
+    filled[0] = Filled{0, 0};
+    began = static_cast<uint64>(clock64());
+  }
   __syncthreads();
   // Inputs of a round are in registers; its results are counted in shared memory, and read once after
   // its barrier.
@@ -55,7 +60,8 @@ __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& 
     // The last warp, which has the least to do, looks how many blocks have ended. A branch on one
     // thread would make every warp wait for its lanes behind it; a vote is the same for all lanes.
     if (__any_sync(kAllLanes, threadIdx.x == blockDim.x - 32)) {
-      const bool ends = gone >= gridDim.x || (gone >= enough && count > crowd);
+      const bool ends = gone >= gridDim.x || (gone >= enough && count > crowd) ||
+                        static_cast<uint64>(clock64()) - began > longest;
       if (lane_id() == 0) *next_filled = Filled{0, ends ? kHandBack : 0};
       if (lane_id() == 0 && ends) atomicAdd(ended, gridDim.x);
       gone = load_relaxed(ended);  // awaited in the next round

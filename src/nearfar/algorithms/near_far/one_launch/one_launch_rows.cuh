@@ -69,13 +69,14 @@ struct Control {
   uint64 edges;
   long long steps, splits, local_steps, rescans;
   long long block_rounds;  // of local steps, in the block with the most
+  uint64 cycles;           // of the first block's clock
   double last_delta, last_threshold;
   alignas(128) count_t near_count[4];
   alignas(128) count_t far_count[4];
   alignas(128) weight_t far_min[4];
   alignas(128) count_t heavy_count[4];
   alignas(128) uint32 ended[4];  // blocks that have ended their local step; see local_step
-  uint64 split_at[4];            // cycles of the first block's clock, if the step is a split
+  uint64 began[4];               // a step: cycles of the first block's clock
 };
 
 // Passed by value; every field takes 8 bytes.
