@@ -129,11 +129,11 @@ def test_delta_grows_on_a_mesh_whose_near_set_is_thin(dtype: str) -> None:
 @pytest.mark.parametrize("growth", [4, None])
 def test_delta_grows_as_long_as_ranges_take_no_longer(growth: float | None) -> None:
     """Every range of a star takes one step, however wide it is."""
-    leaves = np.arange(1, 20_001)
-    graph = Graph.from_edges(np.zeros(20_000, int), leaves, leaves.astype(np.int32))
+    leaves = np.arange(1, 4_001)
+    graph = Graph.from_edges(np.zeros(4_000, int), leaves, leaves.astype(np.int32))
     options = {"delta": 1, "delta_growth": growth, "target_near": 1 << 20}
     paths = nearfar.sssp(graph, 0, method="near_far@cuda", **options)
-    np.testing.assert_array_equal(paths.distances, np.arange(20_001))
+    np.testing.assert_array_equal(paths.distances, np.arange(4_001))
     assert paths.stats["last_delta"] == 4 if growth else paths.stats["last_delta"] > 50
 
 
