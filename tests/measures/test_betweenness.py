@@ -104,7 +104,7 @@ def test_any_graph_without_longer_edges_by_definition(graph: Graph) -> None:
 
 
 def test_longer_edges_have_no_share() -> None:
-    graph = as_dtype(nearfar.generate("preferential_attachment", vertices=900, attach=6), "int32")
+    graph = as_dtype(nearfar.generate("preferential_attachment", vertices=500, attach=6), "int32")
     weights = 1 + graph.tails(np.int64) * graph.indices % 997  # the same in both directions
     graph = graph.with_weights(weights.astype(np.int32))
     left = backbone.without_longer(simple(graph).graph, 1, search_once)

@@ -11,6 +11,8 @@ import nearfar
 from nearfar import Graph
 from nearfar.choose import ranking
 from nearfar.errors import DistanceOverflowError, OptionError, VertexError
+from nearfar.graph.same_distances import backbone
+from nearfar.solve import k_nearest
 from tests import oracle
 from tests.zoo import ZOO
 
@@ -204,3 +206,25 @@ def test_a_distance_that_does_not_fit_names_no_vertex_that_is_not_there() -> Non
     graph = Graph.from_edges([0, 1], [1, 2], far)
     with pytest.raises(nearfar.DistanceOverflowError, match="from the sources does not fit int64"):
         nearfar.nearest(graph, [0])
+
+
+@pytest.mark.parametrize("k", [None, 3])
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_repeated_calls_leave_out_longer_edges(
+    dtype: str, k: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = nearfar.generate("kronecker", scale=9, weight_dtype=dtype)
+    sources = np.random.default_rng(5).choice(graph.n_vertices, 12, replace=False)
+    monkeypatch.setattr(k_nearest, "_rows_are_faster", lambda *_: False)
+    given = {"k": k, "threads": 1, "device": "cpu"}
+    first = nearfar.nearest(graph, sources, **given)
+    backbone.record(graph, 1e3)  # as many calls would
+    again = nearfar.nearest(graph, sources, **given)
+    assert backbone.so_far(graph).n_edges < 0.9 * graph.n_edges
+    np.testing.assert_array_equal(first.distances, again.distances)
+    np.testing.assert_array_equal(first.sources, again.sources)
+    if k is None:
+        other = Graph.from_csr(graph.indptr, graph.indices, graph.weights, directed=graph.directed)
+        given["predecessors"] = True
+        forests = [nearfar.nearest(one, sources, **given).predecessors for one in (graph, other)]
+        np.testing.assert_array_equal(*forests)

@@ -20,6 +20,7 @@ from nearfar.errors import OutOfMemoryError, keyword
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
+from nearfar.graph.same_distances import backbone
 from nearfar.graph.saturation import narrowed
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
@@ -28,6 +29,7 @@ from nearfar.registry import Partial
 from nearfar.solve.arrays import external_names, mask_beyond
 from nearfar.solve.many import distances
 from nearfar.solve.rows.reductions import Reduction, combine, identity
+from nearfar.solve.steps.plan import graph_to_search
 from nearfar.solve.steps.request import check_count, check_stats
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
@@ -145,9 +147,11 @@ def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _
         return _Found(values, places, "prepared: lists of k up and down the elimination tree")
     dtype = graph.weight_dtype
     values = np.empty(shape, dtype=np.int64 if dtype.kind == "i" else dtype)
-    lost = _cpu.k_nearest(graph.view, sources, k, bound, values, places)
-    if lost:
+    searched = graph_to_search(graph, 1)
+    began = time.perf_counter()
+    if _cpu.k_nearest(searched.view, sources, k, bound, values, places):
         return None
+    backbone.record(graph, time.perf_counter() - began)
     times = "once" if k == 1 else f"{k} times"
     return _Found(narrowed(values, dtype), places, f"one search that settles a vertex {times}")
 

@@ -22,6 +22,7 @@ from nearfar.errors import (
 )
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
+from nearfar.graph.same_distances import backbone
 from nearfar.graph.slots import Slot
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device, check_limit
@@ -33,6 +34,7 @@ from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.matrix.fresh import MatrixGraph, is_fresh
 from nearfar.solve.one import solve_one
 from nearfar.solve.option_types import SearchOptions
+from nearfar.solve.steps.plan import graph_to_search
 from nearfar.solve.steps.request import (
     as_graph,
     check_stats,
@@ -151,13 +153,18 @@ def nearest_indices(
     """Return the nearest of checked sources as indices, or only distances without ``tree``."""
     if (near := _within(graph, rows, tree=tree, **given)) is not None:
         return near
-    n, joined = graph.n_vertices, join_sources(graph, rows)
+    plain = given.get("method", "auto") == "auto" and not given.get("options")
+    plain = plain and given.get("device") != "cuda" and not (graph.on_device or is_fresh(graph))
+    searched = graph_to_search(graph, check_threads(given.get("threads"))) if plain else graph
+    n, joined = graph.n_vertices, join_sources(searched, rows)
     # The choice is reused: a few more edges do not change it, and ranking takes time.
     CHOICES.share(joined, _CHOICES_OF_JOINED.of(graph, dict))
     try:
         paths = solve_one(joined, n, once=True, predecessors=tree, **given)
     except DistanceOverflowError:  # its message names the added vertex
         raise does_not_fit(joined.weight_dtype, "a distance from the sources") from None
+    if plain:
+        backbone.record(graph, paths.stats["seconds"])
     distances = paths.distances[:n]
     if not tree:
         return Nearest(distances, None)

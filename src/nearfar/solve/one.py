@@ -22,7 +22,7 @@ from nearfar.solve.option_types import SearchOptions
 from nearfar.solve.places.entries import with_place
 from nearfar.solve.places.given import is_place
 from nearfar.solve.steps.attempt import solve
-from nearfar.solve.steps.plan import first_plan, for_pairs
+from nearfar.solve.steps.plan import first_plan, graph_to_search
 from nearfar.solve.steps.request import (
     as_graph,
     check_stats,
@@ -328,8 +328,8 @@ def _from_both_ends(
     start = _start(graph, source)
     end = graph.index_of(target, "target")
     bound = check_limit(limit, graph.weight_dtype)
-    many = graph.n_edges >= backbone.MANY_EDGES
-    searched = for_pairs(graph, threads) if many else graph
+    many = graph.n_edges >= backbone.MANY_EDGES  # else two calls less
+    searched = graph_to_search(graph, threads) if many else graph
     found = path_between(searched, start, end, bound)
     if found is None:
         return None

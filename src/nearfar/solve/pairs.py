@@ -33,7 +33,7 @@ from nearfar.prepared.prepared import Prepared
 from nearfar.registry import Declined, Request
 from nearfar.solve.arrays import mask_beyond
 from nearfar.solve.one import WALKED
-from nearfar.solve.steps.plan import for_pairs
+from nearfar.solve.steps.plan import graph_to_search
 from nearfar.solve.steps.request import make_request
 from nearfar.system.devices import runtime
 from nearfar.system.threads import check_threads
@@ -171,14 +171,12 @@ def _from_both_ends(call: _Call, graph: Graph, asked: _Pairs) -> Any:
     """
     bound = check_limit(call.arguments.get("limit"), graph.weight_dtype)
     threads = check_threads(call.arguments.get("threads"))
-    many = graph.n_edges >= backbone.MANY_EDGES
-    searched = for_pairs(graph, threads) if many else graph
+    searched = graph_to_search(graph, threads)
     found = distances_between(searched, asked.starts, asked.ends, bound, threads, call.progress)
     if found is None:
         return None
     distances, left, counters = found
-    if many:
-        backbone.record(graph, counters["seconds"])
+    backbone.record(graph, counters["seconds"])
     if len(left):
         others = _Pairs.of(asked.starts[left], asked.ends[left])
         rest_call = call._replace(device="cpu", progress=None, stats={})

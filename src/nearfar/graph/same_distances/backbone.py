@@ -115,6 +115,8 @@ def so_far(graph: Graph) -> Graph:
 
 def record(graph: Graph, seconds: float, found: NDArray[Any] | None = None) -> None:
     """Record the time of some searches; ``found``: distances from a source to all vertices."""
+    if graph.n_edges < MANY_EDGES:
+        return
     state = _state(graph)
     state.spent += seconds
     if found is None or state.looked or state.step != "pivot":

@@ -247,9 +247,11 @@ def _without_longer_on_device(
     return shorter, variant, reason
 
 
-def for_pairs(graph: Graph, threads: int) -> Graph:
-    """Return the graph in which to search from both ends of pairs."""
-    return graph if is_prepared(graph) else backbone.for_next(graph, 0, threads, search_once)
+def graph_to_search(graph: Graph, threads: int) -> Graph:
+    """Return a graph with the same distances for a search without a plan."""
+    if graph.n_edges < backbone.MANY_EDGES or is_prepared(graph):
+        return graph
+    return backbone.for_next(graph, 0, threads, search_once)
 
 
 def search_once(graph: Graph, source: int, threads: int, tree: bool) -> backbone.Tree:
