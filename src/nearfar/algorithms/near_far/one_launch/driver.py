@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from nearfar.algorithms.near_far.one_launch.forms import (
-    FINAL,
     LOCAL_HEAVY,
+    NEVER,
     Fallback,
     Form,
     Width,
@@ -134,7 +134,7 @@ def _engine(graph: Graph, options: OneLaunchOptions, form: Form) -> Engine:
             Shape(2 if form.scan else 4, capacity, heavy, form.bits),
             {"FAR_BY_SCAN": int(form.scan), **_launch_shape(form, entry_bytes(device), heads)},
             (2 * STAGE, local),
-            _own(0.0, 0.0, 0.0, FINAL, 0, 0),
+            _own(0.0, 0.0, 0.0, NEVER, 0, 0),
             heads,
         )
 
@@ -229,7 +229,7 @@ def _plain(
     target_near = 32 * processors if options.target_near is None else options.target_near
     most = 0.0 if options.delta_growth else may_grow(graph, form)
     whole = workspace.limit is None and workspace.targets is None
-    fallback = fallback_of(graph, form) if whole and not options.tuned else FINAL
+    fallback = fallback_of(graph, form) if whole and not options.tuned else NEVER
     deltas = delta, delta * growth, delta * most
     return engine.solve(
         source,

@@ -107,7 +107,7 @@ class Fallback(NamedTuple):
     rounds: int
 
 
-FINAL = Fallback(2**64 - 1, 0.0, 0)  # never
+NEVER = Fallback(2**64 - 1, 0.0, 0)
 _USUAL = Width(1.0, _GROWTH)  # of the first solve, which tries others
 _AT_ONCE = Width(GROWTHS, _GROWTH)  # the same of a small graph
 
@@ -265,7 +265,7 @@ def fallback_of(graph: Graph, form: Form) -> Fallback:
     history = _history(graph)
     compared = history.widths.get(form.kind)
     if compared is None or compared.solves(history.width(form.kind)) > 1:
-        return FINAL
+        return NEVER
     width = compared.fastest()
     usual = history.latest[form.kind, width]
     return Fallback(int(_LATE * usual.cycles), usual.mean, width.rounds)
