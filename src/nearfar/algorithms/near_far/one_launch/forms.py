@@ -100,7 +100,7 @@ class Width(NamedTuple):
 
 
 class Fallback(NamedTuple):
-    """What a solve goes on with once it has taken so many cycles."""
+    """Delta and rounds of a solve once it has taken a number of cycles."""
 
     cycles: int
     delta: float
