@@ -173,6 +173,26 @@ def test_weights_that_differ_wildly_go_to_buckets_as_others_do() -> None:
     assert first(uneven, device="cpu") == "delta_stepping@cpu"
 
 
+@pytest.mark.parametrize(
+    ("dtype", "decades", "heap"),
+    [
+        ("float64", 6, False),
+        ("float64", 40, False),
+        ("float32", 70, False),
+        ("float64", 120, True),
+        ("float64", 600, True),
+    ],
+)
+def test_floats_over_very_many_decades_go_to_a_heap(dtype: str, decades: int, heap: bool) -> None:
+    """No width of buckets suits them, which took four times as long as a heap."""
+    graph = generate("grid", rows=300, columns=300)
+    powers = np.random.default_rng(1).uniform(-decades / 2, decades / 2, graph.n_edges)
+    graph = Graph.from_csr(graph.indptr, graph.indices, (10.0**powers).astype(dtype))
+    chosen = first(graph, device="cpu", threads=1)
+    assert ("heap" in chosen) == heap != (chosen == "delta_stepping@cpu")
+    nearfar.verify(graph, nearfar.sssp(graph, 0, threads=1))
+
+
 def test_a_path_goes_to_buckets_and_no_weights_to_levels() -> None:
     path = generate("path", vertices=20_000)
     assert first(path, device="cpu") == "delta_stepping@cpu"
