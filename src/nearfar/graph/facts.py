@@ -161,7 +161,7 @@ def weight_spread(graph: Graph) -> float:
         middle = 0.5 * (float(sample[(len(sample) - 1) // 2]) + float(sample[len(sample) // 2]))
         mean = float(np.add.reduce(sample)) / len(sample)
         if middle > 0:
-            return min(mean / middle, 1e308)  # infinite if the median is 0
+            return min(mean / middle, 1e308)  # finite, unless the median is 0
         return math.inf if mean > 0 else 1.0
 
     return _WEIGHT_SPREAD.of(graph, make)

@@ -328,7 +328,7 @@ def _from_both_ends(
     start = _start(graph, source)
     end = graph.index_of(target, "target")
     bound = check_limit(limit, graph.weight_dtype)
-    many = graph.n_edges >= backbone.MANY_EDGES  # a small graph takes two calls less
+    many = graph.n_edges >= backbone.MANY_EDGES  # small graphs save two calls
     searched = graph_to_search(graph, threads) if many else graph
     found = path_between(searched, start, end, bound)
     if found is None:

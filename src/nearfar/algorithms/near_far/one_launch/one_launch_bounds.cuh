@@ -22,7 +22,7 @@ struct Chain {
   const Edge* edges;
   Distances distance;
   weight_t threshold;
-  int width;  // lanes per row
+  int width;  // lanes for a row of the mean degree
   __device__ __forceinline__ Chain(const Solve& solve, const Targets& out)
       : offsets(solve.offsets),
         edges(solve.edges),
@@ -36,7 +36,7 @@ __device__ __forceinline__ uint32 rows_at_once(const Chain& chain) {
   return blockDim.x / static_cast<uint32>(chain.width);
 }
 
-constexpr int kLocalInFlight = DISTANCE_BITS ? 1 : 2;  // edges per lane: more would need registers
+constexpr int kLocalInFlight = DISTANCE_BITS ? 1 : 2;  // edges per lane; registers spill with more
 
 // Action of a round on edges in flight (walk_rows.cuh); `slot`: the place of the row's entry in the list.
 struct RelaxNear {

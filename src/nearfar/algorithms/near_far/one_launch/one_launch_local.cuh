@@ -9,8 +9,8 @@
 // never wrong. A list that outgrows local_leave returns at once: a growing frontier needs the whole
 // device. So does one of a quarter of that size while there are more blocks than entries, and one
 // that met a long row, which the whole device takes next. And once half of the blocks have ended the
-// step while another has more rows than its lanes take in two passes, all blocks end it; so they do
-// after a number of cycles.
+// step while another has more rows than its lanes take in two passes, all blocks end it. They
+// also do after so many cycles that the solve may fall back to another delta (one_launch.cuh).
 //
 // The chain of dependent reads of a round is short because an entry carries the bounds of its row
 // (one_launch_bounds.cuh; the edge and then the atomic are waited for) or the row

@@ -76,7 +76,7 @@ struct Control {
   alignas(128) weight_t far_min[4];
   alignas(128) count_t heavy_count[4];
   alignas(128) uint32 ended[4];  // blocks that have ended their local step; see local_step
-  uint64 began[4];               // a step: cycles of the first block's clock
+  uint64 began[4];               // cycles of the first block's clock when a step began
 };
 
 // Passed by value; every field takes 8 bytes.
