@@ -148,11 +148,11 @@ def test_later_solves_begin_with_the_mean_width_of_the_first(
     stats = nearfar.sssp(graph, 0, method="near_far@cuda", delta=100).stats
     assert stats["last_delta"] == stats["delta"] == 100
     form = forms.Form("plain")
-    assert forms.may_grow(graph, form) == forms.GROWTHS
+    assert forms.may_grow(forms.history_of(graph), form) == forms.GROWTHS
     first = {**SOLVED, "splits": splits, "last_threshold": float(reach)}
-    forms.learn(graph, form, first, width=True)
-    assert forms.may_grow(graph, form) == 0
-    assert forms.width_of(graph, form) == forms.Width(*width)
+    forms.learn(graph, forms.history_of(graph), form, first, width=True)
+    assert forms.may_grow(forms.history_of(graph), form) == 0
+    assert forms.history_of(graph).width(form.kind) == forms.Width(*width)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
@@ -177,13 +177,13 @@ def test_small_graphs_are_solved_in_one_range(monkeypatch: pytest.MonkeyPatch) -
     assert stats[0]["splits"] == 0 < stats[1]["splits"]
     at_once, usual = forms.Width(256, 12), forms.Width(1, 12)
     form = forms.Form("plain")
-    assert forms.width_of(few, form) == at_once
+    assert forms.history_of(few).width(form.kind) == at_once
     found = [at_once]
     while usual not in found and len(found) < 20:
         seconds = 1.0 + len(found) / 10
         stats = {**SOLVED, "splits": 0, "device_seconds": seconds}
-        forms.learn(few, form, stats, width=True)
-        found.append(forms.width_of(few, form))
+        forms.learn(few, forms.history_of(few), form, stats, width=True)
+        found.append(forms.history_of(few).width(form.kind))
     assert found[-1] == usual
 
 
@@ -277,7 +277,7 @@ def test_solves_without_local_steps_find_rows_by_their_offsets(
     monkeypatch.setattr(one_launch, "meanwhile", lambda *_: None)  # waits for kernels
     graph, taken = nearfar.generate("road_like", vertices=400), []
     for _ in range(60):
-        width = forms.width_of(graph, forms.Form("plain"))
+        width = forms.history_of(graph).width("plain")
         paths = nearfar.sssp(graph, 0, method="near_far@cuda")
         np.testing.assert_array_equal(paths.distances, oracle.dijkstra(graph, 0))
         assert ("pack_seconds" in paths.stats) == (width.rounds > 0)
@@ -289,11 +289,13 @@ def test_solves_without_local_steps_find_rows_by_their_offsets(
 
 def test_another_form_does_not_count_for_a_width() -> None:
     graph, form = undirected(100, 150), forms.Form("plain", past=False)
-    history = forms._history(graph)
+    history = forms.history_of(graph)
     for _ in range(3):
-        forms.learn(graph, form, {**SOLVED, "device_seconds": 0.1}, width=True)
+        forms.learn(
+            graph, forms.history_of(graph), form, {**SOLVED, "device_seconds": 0.1}, width=True
+        )
     assert not history.widths
-    forms.learn(graph, forms.Form("plain"), SOLVED, width=True)
+    forms.learn(graph, forms.history_of(graph), forms.Form("plain"), SOLVED, width=True)
     assert history.mean("plain") == 1.0
 
 
@@ -340,12 +342,12 @@ def widths(
     graph, form = undirected(100, 150), forms.Form("plain")
     found = []
     for _ in range(60):
-        found.append(width := forms.width_of(graph, form))
+        found.append(width := forms.history_of(graph).width(form.kind))
         form = forms.Form("plain", alone=width.rounds > 0, past=width.past)
         stats = {**SOLVED, "splits": splits, "edges_relaxed": work * graph.n_edges}
         stats |= {"device_seconds": 1.0 + loss(width), "block_rounds": block_rounds}
         stats["shortcuts"] = shortcuts and width.past
-        forms.learn(graph, form, stats, width=True)
+        forms.learn(graph, forms.history_of(graph), form, stats, width=True)
     return found
 
 
@@ -356,10 +358,10 @@ def test_a_form_that_lost_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) ->
     graph = undirected(100, 2000)
     assert forms_of(graph, 2) == ["sifted", "sorted"]
     stats = {**SOLVED, "device_seconds": 1e9}
-    forms.learn(graph, forms.Form("sorted"), stats, width=True)
+    forms.learn(graph, forms.history_of(graph), forms.Form("sorted"), stats, width=True)
     assert forms_of(graph, 2) == ["sifted", "sifted"]
     stats["device_seconds"] = 1e-9
-    forms.learn(graph, forms.Form("plain"), stats, width=True)
+    forms.learn(graph, forms.history_of(graph), forms.Form("plain"), stats, width=True)
     assert forms_of(graph, 1) == ["plain"]
 
 
@@ -373,12 +375,12 @@ def test_rows_of_directed_graphs_are_not_sorted(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_form_may_lose_a_little_for_three_solves() -> None:
     graph = undirected(100, 2000)
-    history = forms._history(graph)
+    history = forms.history_of(graph)
     for kind, seconds in (("plain", 1.0), *[("sorted", 1.5)] * 2):
         stats = {**SOLVED, "device_seconds": seconds}
-        forms.learn(graph, forms.Form(kind), stats, width=True)
+        forms.learn(graph, forms.history_of(graph), forms.Form(kind), stats, width=True)
         assert not history.lost("sorted")
-    forms.learn(graph, forms.Form("sorted"), stats, width=True)
+    forms.learn(graph, forms.history_of(graph), forms.Form("sorted"), stats, width=True)
     assert history.lost("sorted")
 
 
@@ -392,7 +394,7 @@ def test_a_width_that_takes_too_long_is_given_up(
     want = oracle.dijkstra(graph, 0)
     solve = functools.partial(nearfar.sssp, graph, 0, method="near_far@cuda")
     solve()
-    history = forms._history(graph)
+    history = forms.history_of(graph)
     usual = history.grown["plain"] = forms.Width(1.0, 1.0)
     before = solve().stats
     other = usual._replace(first=width, rounds=8)
@@ -400,7 +402,7 @@ def test_a_width_that_takes_too_long_is_given_up(
     for late in (1e9, 0.1):
         monkeypatch.setattr(forms, "_LATE", late)
         history.widths["plain"]._next[usual] = other
-        assert forms.width_of(graph, forms.Form("plain")) == other
+        assert forms.history_of(graph).width("plain") == other
         paths = solve()
         np.testing.assert_array_equal(paths.distances, want)
         found[late] = paths.stats
@@ -513,10 +515,10 @@ def test_a_width_that_is_only_compared_does_not_end_packed_distances() -> None:
     graph, form = undirected(100, 600), forms.Form("packed", 8, scan=True)
     widths = set()
     for _ in range(40):
-        widths.add(width := forms._history(graph).width("packed"))
+        widths.add(width := forms.history_of(graph).width("packed"))
         stats = {**SOLVED, "splits": 90 if width.growth == 1 else 5}
         stats |= {"last_threshold": 40 * width.first, "device_seconds": 2.0 - (width.first == 1)}
-        forms.learn(graph, form, stats, width=True)
-    history = forms._history(graph)
+        forms.learn(graph, forms.history_of(graph), form, stats, width=True)
+    history = forms.history_of(graph)
     assert {width.growth for width in widths} >= {1, 12}
     assert (history.splits, history.first_splits, history.reach) == (90, 5, 40)

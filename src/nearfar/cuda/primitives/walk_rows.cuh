@@ -52,6 +52,23 @@ __device__ __forceinline__ void walk_rows(const Take& take, offset_t begin, int 
   }
 }
 
+// Walks one row per `width` lanes, the same in all of these, of at most N * width edges.
+template <int N, class Value, class Take>
+__device__ __forceinline__ void walk_dealt(const Take& take, offset_t begin, int size, int width,
+                                           Value value) {
+  bool valid[N];
+  offset_t at[N];
+  Value from[N];
+#pragma unroll
+  for (int u = 0; u < N; ++u) {
+    const int j = u * width + (lane_id() & (width - 1));
+    valid[u] = j < size;
+    at[u] = begin + j;
+    from[u] = value;
+  }
+  take(valid, at, from);
+}
+
 // The same, but walks rows longer than Middle one after the other, with Long edges per lane in
 // flight.
 template <int Middle, int Long, int Short, class Size, class Value, class Take>

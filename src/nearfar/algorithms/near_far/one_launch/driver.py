@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from nearfar.algorithms.near_far.one_launch.forms import (
     NEVER,
     Fallback,
     Form,
+    History,
     Width,
     fallback_of,
     form_of,
     give_up,
+    history_of,
     is_compiling,
     is_skewed,
     learn,
@@ -24,7 +26,6 @@ from nearfar.algorithms.near_far.one_launch.forms import (
     may_grow,
     meanwhile,
     too_narrow,
-    width_of,
 )
 from nearfar.algorithms.near_far.one_launch.host import (
     PLAIN_ENGINE,
@@ -173,98 +174,107 @@ def _own(
     }
 
 
+class _Call(NamedTuple):
+    """What a solve is given."""
+
+    graph: Graph
+    source: int
+    options: OneLaunchOptions
+    workspace: Workspace
+    history: History
+
+    @property
+    def whole(self) -> bool:
+        """Whether the search reaches all vertices."""
+        return self.workspace.limit is None and self.workspace.targets is None
+
+
 def solve_in_one_launch(
     graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace
 ) -> Answer:
     """Choose a form, launch it once, read the counters and return the distances."""
-    given = graph, source, options, workspace
-    form = form_of(graph, options)
-    before = meanwhile(graph, form, options)
-    if before is not None and is_compiling(graph, form):
+    history = history_of(graph)
+    call = _Call(graph, source, options, workspace, history)
+    form = form_of(graph, history, options)
+    before = meanwhile(history, form, options)
+    if before is not None and is_compiling(history, form):
         form, before = before, None
     try:
         with runtime.compiling_in_background(before is not None):
-            answer, form = _solve(*given, form)
+            answer, form = _solve(call, form)
     except runtime.Compiling as compiling:
-        is_compiling(graph, form, compiling.thread)
+        is_compiling(history, form, compiling.thread)
         if before is None:
             raise  # the caller does not wait for any form
-        answer, form = _solve(*given, before)
-    if not options.tuned and workspace.limit is None and workspace.targets is None:
-        learn(graph, form, answer.stats, width=options.delta_growth is None)
+        answer, form = _solve(call, before)
+    if call.whole and not options.tuned:
+        learn(graph, history, form, answer.stats, width=options.delta_growth is None)
     answer.stats["form"] = form.kind
     return answer
 
 
-def _solve(
-    graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
-) -> tuple[Answer, Form]:
+def _solve(call: _Call, form: Form) -> tuple[Answer, Form]:
     """Solve with a form, or with the plain one if the form does not fit."""
+    options = call.options
     try:
-        return _FORMS[form.kind](graph, source, options, workspace, form), form
+        return _FORMS[form.kind](call, form), form
     except (TooNarrow, OutOfMemoryError) as error:
         if isinstance(error, TooNarrow):
-            too_narrow(graph, form)
+            too_narrow(call.history, form)
         elif form.kind == "plain" or options.sort_rows or options.distance_bits:
             raise
         else:  # the form was not requested explicitly, so the plain one replaces it
-            give_up(graph, form)
+            give_up(call.history, form)
     form = replace(form, kind="plain", bits=0)
-    return _plain(graph, source, options, workspace, form), form
+    return _plain(call, form), form
 
 
-def _plain(
-    graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
-) -> Answer:
+def _plain(call: _Call, form: Form) -> Answer:
+    graph, source, options, workspace, history = call
     engine = _engine(graph, options, form)
-    device, processors = engine.device, runtime.device().multiprocessors
     delta = first_delta(graph, options, packed=form.bits > 0)
-    delta, growth, rounds, _ = _adapted(graph, options, form, delta, workspace)
+    delta, growth, rounds, _ = _adapted(call, form, delta)
     local_limit, local_rounds = options.local_limit, options.local_rounds
     if local_limit is None:
         local_limit = local_entries(graph)
     if local_rounds is None:
         local_rounds = rounds
-    room = engine.local_room
-    target_near = 32 * processors if options.target_near is None else options.target_near
-    most = 0.0 if options.delta_growth else may_grow(graph, form)
-    whole = workspace.limit is None and workspace.targets is None
-    fallback = fallback_of(graph, form) if whole and not options.tuned else NEVER
+    room, target_near = engine.local_room, options.target_near
+    if target_near is None:
+        target_near = 32 * runtime.device().multiprocessors
+    most = 0.0 if options.delta_growth else may_grow(history, form)
+    fallback = fallback_of(history, form) if call.whole and not options.tuned else NEVER
     deltas = delta, delta * growth, delta * most
     return engine.solve(
         source,
         delta,
         workspace,
         _own(*deltas, fallback, min(local_limit, engine.blocks * room // 2), target_near),
-        (room, local_rounds, options.local_leave, row_lanes(device)),
+        (room, local_rounds, options.local_leave, row_lanes(engine.device)),
     )
 
 
-def _adapted(
-    graph: Graph, options: OneLaunchOptions, form: Form, delta: float, workspace: Workspace
-) -> Width:
+def _adapted(call: _Call, form: Form, delta: float) -> Width:
     """Return delta, its largest growth and the local rounds that earlier solves suggest.
 
     A solve with a limit or targets may end where its threshold moves, so it moves as often.
     """
-    width = width_of(graph, form)
+    width, options = call.history.width(form.kind), call.options
     if options.delta is None:
-        whole = workspace.limit is None and workspace.targets is None
-        delta *= width.first if whole else min(width.first, 1.0)
-        delta = max(delta, 1.0) if graph.weight_dtype.kind == "i" else delta
+        delta *= width.first if call.whole else min(width.first, 1.0)
+        delta = max(delta, 1.0) if call.graph.weight_dtype.kind == "i" else delta
     return Width(delta, options.delta_growth or width.growth, width.rounds)
 
 
-def _by_ranges(
-    graph: Graph, source: int, options: OneLaunchOptions, workspace: Workspace, form: Form
-) -> Answer:
+def _by_ranges(call: _Call, form: Form) -> Answer:
+    graph, source, options, workspace, _ = call
     delta = range_delta(graph, options, whole=form.kind == "sifted")
     return solve_by_ranges(
         graph,
         source,
         workspace,
         sort=form.kind == "sorted",
-        delta=_adapted(graph, options, form, delta, workspace).first,
+        delta=_adapted(call, form, delta).first,
         eager_growth=options.eager_growth,
         pull_share=options.pull_share,
         queue_factor=options.queue_factor,

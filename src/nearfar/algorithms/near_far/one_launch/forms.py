@@ -44,7 +44,7 @@ from nearfar.system.devices import runtime
 if TYPE_CHECKING:
     from nearfar.algorithms.near_far.one_launch.options import OneLaunchOptions
 
-_HISTORY: Slot[_History] = Slot("forms tried")
+_HISTORY: Slot[History] = Slot("forms tried")
 _SKEW: Slot[bool] = Slot("whether hubs have many of the edges")
 
 ROAD_LIKE, _DENSE, _SKEWED = 5.0, 16.0, 50.0  # two mean degrees; maximum over mean degree
@@ -173,7 +173,7 @@ def _other_rounds(width: Width, known: _Latest) -> list[Width]:
 
 
 @dataclass(slots=True)
-class _History:
+class History:
     """History of one graph on one device."""
 
     first: Width  # of a kind whose delta grows
@@ -243,26 +243,21 @@ def _entries_with(graph: Graph, edges: int) -> int:
     return each * runtime.device().multiprocessors
 
 
-def _history(graph: Graph) -> _History:
+def history_of(graph: Graph) -> History:
+    """Return the history of a graph on the current device."""
     device = runtime.device()
 
-    def make() -> _History:
+    def make() -> History:
         few = graph.n_vertices <= _entries_with(graph, _FEW_EDGES)
         # A forest has one path to a vertex, so that no order repeats work.
         forest = graph.n_edges < (1 if graph.directed else 2) * graph.n_vertices
-        return _History(_AT_ONCE if few or forest else _USUAL)
+        return History(_AT_ONCE if few or forest else _USUAL)
 
     return _HISTORY.of(graph, make, device.ordinal)
 
 
-def width_of(graph: Graph, form: Form) -> Width:
-    """Return the width of delta in the next solve."""
-    return _history(graph).width(form.kind)
-
-
-def fallback_of(graph: Graph, form: Form) -> Fallback:
+def fallback_of(history: History, form: Form) -> Fallback:
     """Return the fastest width, for a solve that compares another one with it."""
-    history = _history(graph)
     compared = history.widths.get(form.kind)
     if compared is None or compared.solves(history.width(form.kind)) > 1:
         return NEVER
@@ -271,9 +266,9 @@ def fallback_of(graph: Graph, form: Form) -> Fallback:
     return Fallback(int(_LATE * usual.cycles), usual.mean, width.rounds)
 
 
-def may_grow(graph: Graph, form: Form) -> float:
+def may_grow(history: History, form: Form) -> float:
     """Return the growth up to which a solve may try other deltas, or 0: only a first one does."""
-    return 0.0 if form.kind in _history(graph).solves else GROWTHS
+    return 0.0 if form.kind in history.solves else GROWTHS
 
 
 def is_skewed(graph: Graph) -> bool:
@@ -290,9 +285,8 @@ def is_skewed(graph: Graph) -> bool:
     return _SKEW.of(graph, make)
 
 
-def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
+def form_of(graph: Graph, history: History, options: OneLaunchOptions) -> Form:
     """Return the form that the options request, or else the best according to the history."""
-    history = _history(graph)
     # Scanning a vertex costs about as much as eight edges.
     cheap = 2 * graph.n_edges / graph.n_vertices if graph.mean_degree > ROAD_LIKE else -1
     width = history.width("plain")
@@ -322,22 +316,21 @@ def form_of(graph: Graph, options: OneLaunchOptions) -> Form:
     return plain
 
 
-def meanwhile(graph: Graph, form: Form, options: OneLaunchOptions) -> Form | None:
+def meanwhile(history: History, form: Form, options: OneLaunchOptions) -> Form | None:
     """Return the previous form for use while this one is compiled, or None to wait."""
-    history = _history(graph)
     explicit = options.sort_rows or options.distance_bits or options.tuned
     return None if explicit or history.last == form else history.last
 
 
-def is_compiling(graph: Graph, form: Form, thread: Thread | None = None) -> bool:
+def is_compiling(history: History, form: Form, thread: Thread | None = None) -> bool:
     """Return whether a form is compiled in the background; record ``thread`` if given."""
-    threads = _history(graph).compiled_by
+    threads = history.compiled_by
     if thread is not None:
         threads[form] = thread
     return form in threads and threads[form].is_alive()
 
 
-def _sorting_pays(graph: Graph, history: _History) -> bool:
+def _sorting_pays(graph: Graph, history: History) -> bool:
     """Return whether sorting long rows would save time, judging by the solves so far."""
     long = graph.mean_degree > (_LONG_DIRECTED if graph.directed else ROAD_LIKE)
     if not long or history.splits > _FEW_SPLITS or history.lost("sorted"):
@@ -346,7 +339,7 @@ def _sorting_pays(graph: Graph, history: _History) -> bool:
     return sum(history.seconds.get(kind, 0.0) for kind in _UNPREPARED) >= sort
 
 
-def _bits(graph: Graph, history: _History) -> int:
+def _bits(graph: Graph, history: History) -> int:
     large = graph.n_vertices * graph.weight_dtype.itemsize >= _LARGE
     if not large or graph.mean_degree >= _DENSE or history.lost("packed"):
         return 0
@@ -359,9 +352,10 @@ def _bits(graph: Graph, history: _History) -> int:
     return 0
 
 
-def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> None:
+def learn(
+    graph: Graph, history: History, form: Form, stats: dict[str, Any], *, width: bool
+) -> None:
     """Record a whole solve with default options; with ``width``, also that of its delta."""
-    history = _history(graph)
     history.last = form
     used = history.width(form.kind)
     initial = used == history.grown.get(form.kind, history.first)
@@ -394,11 +388,11 @@ def learn(graph: Graph, form: Form, stats: dict[str, Any], *, width: bool) -> No
             history.first_splits = max(history.first_splits, stats["splits"])
 
 
-def too_narrow(graph: Graph, form: Form) -> None:
+def too_narrow(history: History, form: Form) -> None:
     """Record that distances of this graph do not fit the form's bits."""
-    _history(graph).least_bits = 2 * form.bits if form.bits < 16 else 64
+    history.least_bits = 2 * form.bits if form.bits < 16 else 64
 
 
-def give_up(graph: Graph, form: Form) -> None:
+def give_up(history: History, form: Form) -> None:
     """Record that this form does not fit the device's memory."""
-    _history(graph).refused.add(form.kind)
+    history.refused.add(form.kind)

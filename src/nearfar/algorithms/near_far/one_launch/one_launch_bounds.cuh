@@ -2,7 +2,8 @@
 //
 // An entry carries its row bounds, so its edges are read at once, together with the test that it is not
 // stale; the atomic is issued without reading the distance first; and the row bounds of its target are
-// read meanwhile. The block's warps take the entries in equal shares, and the lanes of a warp the edges.
+// read meanwhile. The block's warps take the entries in equal shares, and the lanes of a warp the edges:
+// found by a scan of the rows' lengths, unless the rows are few and short.
 // requires: algorithms/near_far/one_launch/one_launch_lists.cuh
 #pragma once
 
@@ -37,6 +38,7 @@ __device__ __forceinline__ uint32 rows_at_once(const Chain& chain) {
 }
 
 constexpr int kLocalInFlight = DISTANCE_BITS ? 1 : 2;  // edges per lane; registers spill with more
+constexpr uint32 kFewRows = 8;  // of a warp, which need no scan if each fits its share of the lanes
 
 // Action of a round on edges in flight (walk_rows.cuh); `slot`: the place of the row's entry in the list.
 struct RelaxNear {
@@ -88,6 +90,22 @@ struct RelaxNear {
   }
 };
 
+// Relaxes entries from `base` to `end`, at most kFewRows, each with an equal part of the warp's lanes. Returns
+// false, without an effect, if a row is too long for that.
+__device__ __forceinline__ bool relax_few(const RelaxNear& relax, const LocalEntry* now, uint32 base,
+                                          uint32 share, uint32 end) {
+  const int width = 32 >> (32 - __clz(share - 1));  // lanes for a row
+  const uint32 slot = base + lane_id() / width;
+  offset_t begin = 0, degree = 0;
+  if (slot < end) {
+    begin = now[slot].begin;
+    degree = now[slot].degree;
+  }
+  if (__any_sync(kAllLanes, degree > width * kLocalInFlight)) return false;
+  walk_dealt<kLocalInFlight>(relax, begin, static_cast<int>(degree), width, slot);
+  return true;
+}
+
 // Relaxes `count` entries; vertices that improve go to the lists.
 __device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& solve,
                                               const Targets& out, const LocalLists& lists,
@@ -97,9 +115,10 @@ __device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& s
   uint32 edges = 0;
   const RelaxNear relax{chain, solve, out, lists, now, edges};
   for (uint32 base = (threadIdx.x >> 5) * share; base < count; base += warps * share) {
-    const uint32 slot = base + lane_id();
+    const uint32 slot = base + lane_id(), end = base + share < count ? base + share : count;
+    if (share <= kFewRows && relax_few(relax, now, base, share, end)) continue;
     offset_t begin = 0, degree = 0;
-    if (lane_id() < share && slot < count) {
+    if (slot < end) {
       begin = now[slot].begin;
       degree = now[slot].degree;
     }

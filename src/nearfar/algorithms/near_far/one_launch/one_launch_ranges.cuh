@@ -31,7 +31,24 @@ struct Plan {
   count_t chunks;  // of long rows, in the second half of a step; else 0
   bool lost;       // the near queue overflowed
   long long rescans;
+  uint64 advance_at, take_at;  // cycles of the first block's clock when an advance began and ended
 };
+
+constexpr int kGrowth = 4;  // of delta
+
+// Widens the next range if settled vertices, which go on at the beginning of each, took longer than the steps
+// after them. `size`: entries of the near set, 0 at the end of a range; `began`: cycles when the last step began.
+__device__ __forceinline__ void adapt_delta(Plan& plan, count_t size, uint64 began) {
+  Progress& now = plan.now;
+  if (now.phase == kAdvance) {
+    plan.advance_at = began;
+    plan.take_at = 0;
+    return;
+  }
+  if (now.eager || !plan.advance_at) return;
+  if (!plan.take_at) plan.take_at = began;
+  if (size == 0 && plan.take_at - plan.advance_at > began - plan.take_at) now.delta *= kGrowth;
+}
 
 // Plans the next step; called by the first thread of a block. All counters are read at once, needed
 // or not.
@@ -40,11 +57,13 @@ __device__ __forceinline__ void plan_next(const Solve& solve, const Tally* talli
   const uint32 k = (now.steps + 1) & 3;
   const count_t chunks = load_relaxed(&solve.control->heavy_count[now.steps & 3]);
   const count_t size = load_relaxed(&solve.control->near_count[k]);
+  const uint64 began = load_relaxed(&solve.control->began[now.steps & 3]);
   const Tally found{load_relaxed(&tallies[k].reached), load_relaxed(&tallies[k].degrees),
                     load_relaxed(&tallies[k].edges), load_relaxed(&tallies[k].pending)};
   const bool first_half = plan.chunks == 0;  // of a step, in which long rows are cut up
   plan.chunks = !first_half ? 0 : chunks < solve.heavy_capacity ? chunks : solve.heavy_capacity;
   if (plan.chunks) return;
+  adapt_delta(plan, size, began);
   plan.size = size;
   plan.lost = size > solve.capacity;
   plan.rescans += plan.lost;
@@ -114,6 +133,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_EACH)
           control->near_count[(step + 2) & 3] = 0;
           control->heavy_count[(step + 2) & 3] = 0;
           tallies[(step + 2) & 3] = Tally{0, 0, 0, unreached()};
+          control->began[step & 3] = static_cast<uint64>(clock64());
           if (records && step <= most_records)
             records[step - 1] = {kind_of(plan), plan.size, 0, clock_nanoseconds()};
         }
