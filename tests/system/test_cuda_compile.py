@@ -67,7 +67,7 @@ SPILLS_OF = {
     "near_far_one_launch": 640,
     "near_far_ranges": 640,
     # 64 registers for two blocks of 512 per multiprocessor.
-    "partitioned_step": 256,
+    "partitioned_step": 288,
     "block_per_source": 640,
     "breadth_first": 640,
     # The form with scaled counts, which only numbers of paths beyond a double need.

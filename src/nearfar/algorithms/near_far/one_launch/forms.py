@@ -70,7 +70,7 @@ _FAR, _FAR_ROUNDS = 8, (8, 0)  # factor between widths far from each other, roun
 # Entries and edges per multiprocessor up to which blocks advance on their own.
 _LOCAL_ENTRIES, _LOCAL_EDGES = 256, 1024
 _FEW_EDGES = 2048  # edges per multiprocessor, of all vertices, that one range is fast enough for
-LOCAL_HEAVY = 64  # kLocalHeavy of one_launch_rows.cuh
+LOCAL_HEAVY = 64  # least kLocalHeavy of the kernels
 _LATE = 1.25  # time over the fastest width's after which another one has lost
 _REPEATED = 4.0  # edges relaxed over all edges above which a narrower delta may pay
 _KINDS = ("plain", "sifted", "sorted", "packed")
@@ -230,7 +230,7 @@ class History:
 def local_entries(graph: Graph) -> int:
     """Return the size of a near set up to which blocks advance on their own.
 
-    None do where most edges are in rows that they would leave to the whole device.
+    None do where most edges are in rows that they may leave to the whole device.
     """
     if graph.mean_degree > LOCAL_HEAVY:
         return 0

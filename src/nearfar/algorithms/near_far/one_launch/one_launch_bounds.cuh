@@ -38,6 +38,7 @@ __device__ __forceinline__ uint32 rows_at_once(const Chain& chain) {
 }
 
 constexpr int kLocalInFlight = DISTANCE_BITS ? 1 : 2;  // edges per lane; registers spill with more
+constexpr int kLocalHeavy = 128;  // edges of a row that a block takes at most
 constexpr uint32 kFewRows = 8;  // of a warp, which need no scan if each fits its share of the lanes
 
 // Action of a round on edges in flight (walk_rows.cuh); `slot`: the place of the row's entry in the list.

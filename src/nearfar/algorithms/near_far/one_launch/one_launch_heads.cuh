@@ -17,6 +17,7 @@
 // Different distances have different sums with an edge, unless these are rounded: then a stale entry may lower
 // a target exactly as the entry that replaced it would, and the target is pushed.
 constexpr bool kSumsDiffer = weight_t(1) / 2 == weight_t(0);
+constexpr int kLocalHeavy = 64;  // edges of a row that a block takes at most, with ROW_HEAD lanes
 constexpr int kAtOnce = ROW_HEAD > 4 ? 1 : 2;
 
 // Values that every edge needs, in registers; the others stay in the kernel's shared memory.

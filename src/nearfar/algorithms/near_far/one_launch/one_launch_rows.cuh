@@ -20,13 +20,9 @@
 #ifndef LONG_IN_FLIGHT
 #define LONG_IN_FLIGHT 4
 #endif
-// Rows of at least this many edges are cut into chunks: of a grid step, whose warps take whole rows, and of
-// a local step, whose few lanes per row the block would wait for.
+// Rows of more edges are cut into chunks for all warps.
 #ifndef HEAVY_DEGREE
 #define HEAVY_DEGREE 1024
-#endif
-#ifndef LOCAL_HEAVY_DEGREE
-#define LOCAL_HEAVY_DEGREE 64
 #endif
 // No far pile is kept: a split reads all vertices instead.
 #ifndef FAR_BY_SCAN
@@ -44,8 +40,8 @@ constexpr int kRowsInFlight = ROWS_IN_FLIGHT;
 constexpr int kLongInFlight = LONG_IN_FLIGHT;
 constexpr int kMiddle = 64;
 constexpr int kHeavy = HEAVY_DEGREE;
-constexpr int kLocalHeavy = LOCAL_HEAVY_DEGREE;
 constexpr int kChunk = 512;
+constexpr int kPart = 128;  // edges of a row that a warp takes at least
 constexpr uint32 kStuck = 1, kTooNarrow = 2;
 
 typedef CountOf<(sizeof(offset_t) > 4)>::type count_t;
@@ -320,14 +316,23 @@ __device__ __forceinline__ offset_t set_heavy_aside(const Solve& solve, const Ta
   return size;
 }
 
+// Returns the edges of each part of a row that several warps share: a power of two, so that parts of sorted
+// rows are sorted.
+__device__ __forceinline__ offset_t part_size(offset_t degree, count_t sharers) {
+  offset_t size = kPart;
+  while (size * static_cast<offset_t>(sharers) < degree) size *= 2;
+  return size;
+}
+
 // Passes the rows of the queue's entries, one per lane, to `take` with the distance; degree 0 for a
-// stale entry.
+// stale entry. While there are more warps than entries, several take parts of a row.
 template <class Take>
 __device__ __forceinline__ void take_queue(const Solve& solve, const Entry* queue, count_t size,
                                            const Take& take) {
   const count_t warps = grid_warps<count_t>(), warp = grid_warp<count_t>();
-  const count_t share = warp_share(size, warps);
-  for (count_t base = warp * share; base < size; base += warps * share) {
+  const count_t share = warp_share(size, warps), sharers = size ? warps / size : 0;
+  const bool shared = sharers > 1;
+  for (count_t base = shared ? warp / sharers : warp * share; base < size; base += warps * share) {
     const count_t i = base + lane_id();
     offset_t begin = 0, degree = 0;
     weight_t d = weight_t(0);
@@ -338,6 +343,13 @@ __device__ __forceinline__ void take_queue(const Solve& solve, const Entry* queu
       const offset_t end = __ldg(solve.offsets + entry.vertex + 1);
       d = entry.distance;
       degree = now == d ? end - begin : 0;
+    }
+    if (shared) {
+      const offset_t part = part_size(degree, sharers);
+      const offset_t before = part * static_cast<offset_t>(warp % sharers);
+      begin += before;
+      degree = before < degree ? degree - before : 0;
+      degree = degree < part ? degree : part;
     }
     take(begin, degree, d);
   }
