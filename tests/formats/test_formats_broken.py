@@ -389,7 +389,7 @@ def test_a_container_that_shrinks_after_it_was_read(tmp_path: Path) -> None:
 
 def test_names_that_would_fill_the_memory(tmp_path: Path, monkeypatch: Any) -> None:
     """Each of a million names would take the space of the longest one."""
-    monkeypatch.setattr("nearfar.formats.files.free_memory", lambda: 1 << 27)
+    monkeypatch.setattr("nearfar.system.memory.free_memory", lambda: 1 << 27)
     path = tmp_path / "g.txt"
     path.write_text("x" * 100_000 + " y\n" + "".join(f"v{i} y\n" for i in range(1000)))
     with pytest.raises(OutOfMemoryError, match="the longest one"):

@@ -24,7 +24,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out edges of graphs of any size after the first search, and however few they are."""
     for name, value in (
         ("MANY_EDGES", 1),
-        ("_SECONDS", 1e-15),
+        ("_SECONDS", (1e-15, 0.0)),
         ("_SHORT", 0.0),
         ("FEWER", 1.0),
         ("_MUCH_FEWER", 1.0),
@@ -268,7 +268,7 @@ def test_memory_and_time_decide(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask(64) is not graph
     graph.forget()
     with monkeypatch.context() as short:
-        short.setattr(backbone, "free_memory", lambda: 1 << 10)
+        short.setattr(backbone, "shortage", lambda _: 1 << 10)
         assert ask(64) is graph
     assert not backbone.waits(graph)
     graph.forget()

@@ -15,7 +15,7 @@ import pytest
 import nearfar
 from nearfar import Graph, NegativeWeightError
 from nearfar.errors import DistanceOverflowError, GraphError, OptionError, VertexError
-from nearfar.graph import build
+from nearfar.system import memory
 from nearfar.system.threads import check_threads, default_threads
 from tests import oracle
 from tests.zoo import ZOO
@@ -249,14 +249,14 @@ def test_what_construction_takes_is_counted(
 ) -> None:
     """Regression: Graph.from_edges([2**31], [1], [1]) exhausted the memory."""
     asked: list[int] = []
-    monkeypatch.setattr(build, "free_memory", lambda: 32 * 2**30)
+    monkeypatch.setattr(memory, "free_memory", lambda: 32 * 2**30)
     with pytest.raises(nearfar.errors.OutOfMemoryError, match="names=True") as found:
         Graph.from_edges([2**31], [1], [1])
     assert found.value.needed == (2 * (2**31 + 1) + 1 + 1) * 8 + 8
     # A small one in full: row starts, places, targets, converted ends, weights.
     needed = (2 * 1001 + 1 + 3 + 6) * 4 + 3 * 8
-    monkeypatch.setattr(build, "_MANY", 0)
-    monkeypatch.setattr(build, "free_memory", lambda: asked.append(1) or needed - missing)
+    monkeypatch.setattr(memory, "ALWAYS_FREE", 0)
+    monkeypatch.setattr(memory, "free_memory", lambda: asked.append(1) or needed - missing)
     edges = np.array([0, 1, 1000]), np.array([1, 2, 0]), np.ones(3)
     if refused:
         with pytest.raises(nearfar.errors.OutOfMemoryError):

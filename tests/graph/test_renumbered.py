@@ -147,7 +147,7 @@ def test_only_graphs_with_distant_neighbours_are_renumbered(
     assert renumbered._renumbered(generate("grid", rows=400, columns=8), 1) is None
     # No numbers bring the neighbours of a random graph together.
     assert renumbered._renumbered(generate("uniform_random", vertices=60_000, degree=8), 1) is None
-    monkeypatch.setattr(renumbered, "free_memory", lambda: 1 << 20)
+    monkeypatch.setattr(renumbered, "shortage", lambda _: 1 << 20)
     assert renumbered._renumbered(mesh(), 1) is None
     assert not renumbered.takes(mesh())
     monkeypatch.setattr(renumbered, "MANY_EDGES", 1)

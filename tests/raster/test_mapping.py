@@ -10,6 +10,7 @@ import pytest
 
 from nearfar.errors import GraphError, NegativeWeightError, OptionError, OutOfMemoryError
 from nearfar.raster import Raster, cost_distance, cost_distances, map_array, solve
+from nearfar.system import memory
 from tests.raster.landscapes import noise
 
 
@@ -22,8 +23,7 @@ def test_costs_and_distances_in_files_larger_than_memory(
     assert isinstance(mapped, np.memmap)
     raster = Raster(mapped)
     assert np.shares_memory(raster.cost, mapped)
-    monkeypatch.setattr(solve, "free_memory", lambda: 1000)
-    monkeypatch.setattr(solve, "_SMALL", 0)
+    monkeypatch.setattr(solve, "shortage", lambda _: 1000)
     with pytest.raises(OutOfMemoryError, match=r"distances\.npy"):
         cost_distance(raster, (100, 150))
     surface = cost_distance(raster, (100, 150), out=tmp_path / "distances.npy")
@@ -36,7 +36,7 @@ def test_costs_and_distances_in_files_larger_than_memory(
 
 def test_small_rasters_do_not_read_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """It took a third of the time of a call."""
-    monkeypatch.setattr(solve, "free_memory", None)
+    monkeypatch.setattr(memory, "free_memory", None)
     assert cost_distance(np.ones((9, 9)), (0, 0)).distances[0, 8] == 8
 
 

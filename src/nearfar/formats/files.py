@@ -41,7 +41,7 @@ from nearfar.formats.compression import (
 from nearfar.graph.graph import Graph
 from nearfar.options import file_name
 from nearfar.system import output
-from nearfar.system.memory import free_memory
+from nearfar.system.memory import free_memory, shortage
 
 if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
@@ -53,7 +53,6 @@ _CHUNK = 1 << 22
 _PAUSE = 0.05  # seconds between two reports of progress
 _MODEST = 256 << 20  # bytes that a file of any size may unpack to
 _RATIO = 200  # highest plausible compression; text of grids and paths reaches 100
-_MUCH = 1 << 26  # bytes below which free memory is not checked
 _VISIBLE = b"\t\r" + bytes(range(32, 256))
 
 
@@ -315,8 +314,7 @@ def narrowed(values: NDArray[Any]) -> NDArray[Any]:
 def array_of_names(texts: Sequence[str]) -> NDArray[np.str_]:
     """Return vertex names as an array, in which every name takes the space of the longest."""
     needed = 4 * len(texts) * max(map(len, texts), default=0)
-    free = free_memory() if needed > _MUCH else needed
-    if needed > free:
+    if (free := shortage(needed)) is not None:
         raise OutOfMemoryError(
             needed, free, "every vertex name takes as much memory as the longest one"
         )

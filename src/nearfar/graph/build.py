@@ -24,7 +24,7 @@ from nearfar.graph.given import (
     kept,
     must_copy,
 )
-from nearfar.system.memory import free_memory
+from nearfar.system.memory import shortage
 from nearfar.system.threads import default_threads
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 _INT32_MAX = 2**31 - 1
 
-#: Bytes below which a graph is assumed to fit without a check.
-_MANY = 1 << 28
 _SAMPLE = 512  # weights that represent those of a graph, fewer than twice as many
 _AT_ONCE = 1 << 18  # weights converted at a time
 
@@ -300,7 +298,8 @@ def refuse_dtype(dtype: np.dtype[Any]) -> NoReturn:
 
 def _require_room(n: int, k: int, needed: int) -> None:
     """Refuse a graph that does not fit in memory, usually because its ids have large gaps."""
-    if needed <= _MANY or needed <= (free := free_memory()):
+    free = shortage(needed)
+    if free is None:
         return
     advice = "give int32 ends and int32 or float32 weights, and release unused arrays"
     if n > 2 * k:

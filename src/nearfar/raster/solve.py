@@ -25,7 +25,7 @@ from nearfar.options import check_kind, check_limit
 from nearfar.raster.raster import Raster
 from nearfar.raster.surface import Surface
 from nearfar.system.devices.arrays import to_host
-from nearfar.system.memory import empty, free_memory
+from nearfar.system.memory import empty, shortage
 from nearfar.system.output import replacing
 from nearfar.system.threads import check_threads
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["corridor", "cost_distance", "cost_distances"]
 
 _INTERVAL = 0.2  # seconds between two calls of progress
-_SMALL = 1 << 20  # bytes of distances that are assumed to fit
 _KEYWORDS = [*inspect.signature(Raster).parameters][1:]
 
 
@@ -334,8 +333,7 @@ def _search(
 def _room(grid: Raster, dtype: np.dtype[Any], threads: int) -> NDArray[Any]:
     """Allocate a host array for the distances, if it fits."""
     needed = grid.n_vertices * (dtype.itemsize * (2 if dtype != grid.dtype else 1))
-    # Asking takes longer than solving a small raster.
-    if needed > _SMALL and needed > (free := free_memory()):
+    if (free := shortage(needed)) is not None:
         raise OutOfMemoryError(
             needed, free, "give out='distances.npy', a file, or use dtype='float32'"
         )

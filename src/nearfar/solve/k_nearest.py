@@ -33,7 +33,7 @@ from nearfar.solve.steps.plan import graph_to_search
 from nearfar.solve.steps.request import check_count, check_stats
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
-from nearfar.system.memory import free_memory
+from nearfar.system.memory import shortage
 from nearfar.system.threads import check_threads
 
 _ROWS = 1 << 26  # bytes of rows merged at a time
@@ -98,7 +98,7 @@ def k_nearest(
     k = check_count(keyword("k"), k, 1)
     check_stats(stats)
     needed = 2 * 16 * k * graph.n_vertices
-    if needed > (1 << 24) and needed > (free := free_memory()):
+    if (free := shortage(needed)) is not None:
         raise OutOfMemoryError(needed, free, f"{k} sources per vertex: use a smaller k")
     began = time.perf_counter()
     plain = given["method"] == "auto" and given["device"] != "cuda" and not graph.on_device

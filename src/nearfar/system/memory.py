@@ -25,6 +25,8 @@ _GROUPS = (
     ),
 )
 _LARGE = 1 << 22  # bytes from which NumPy requests huge pages
+#: Bytes that are assumed to be free: reading the amount takes as long as searching a small graph.
+ALWAYS_FREE = 1 << 24
 
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike, threads: int) -> NDArray[Any]:
@@ -45,6 +47,14 @@ def free_memory() -> int:
         with contextlib.suppress(OSError, ValueError):
             free = min(free, _free_in_group(*group))
     return max(free, 0)
+
+
+def shortage(needed: float) -> int | None:
+    """Return the bytes of free memory if they are fewer than needed, otherwise None."""
+    if needed <= ALWAYS_FREE:
+        return None
+    free = free_memory()
+    return free if needed > free else None
 
 
 def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:

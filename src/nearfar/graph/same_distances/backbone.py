@@ -31,7 +31,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
-from nearfar.system.memory import free_memory
+from nearfar.system.memory import shortage
 
 MANY_EDGES = 1 << 12  # edges of graphs from which some may be left out
 FEWER = 0.9  # relative number of edges up to which a pivot is worth it
@@ -40,7 +40,7 @@ Tree = tuple[NDArray[Any], NDArray[Any] | None]
 #: A search from a vertex with some threads, with predecessors if the last argument is true.
 Search = Callable[[Graph, int, int, bool], Tree]
 
-_SECONDS = 2e-8  # of leaving out edges by a pivot, per edge and vertex
+_SECONDS = 3e-4, 2e-8  # of leaving out edges by a pivot, and of that per edge and vertex
 _WORKERS = 4  # that speed this up
 _BOTH_WAYS = 3  # times as long if edges have to be reversed first
 _SEVERAL = 16  # sources per worker that take longer than that
@@ -154,7 +154,7 @@ def _first(graph: Graph) -> _State:
     if graph.on_device or not takes(graph):
         return _State(None)
     ways = _BOTH_WAYS if graph.directed else 1
-    cost = _SECONDS * ways * (graph.n_edges + graph.n_vertices)
+    cost = _SECONDS[0] + _SECONDS[1] * ways * (graph.n_edges + graph.n_vertices)
     return _State("pivot", cost, _SEVERAL * ways)
 
 
@@ -165,9 +165,9 @@ def _advance(graph: Graph, state: _State, threads: int, search: Search) -> None:
         if state.step != step:
             return
         n, m, size = graph.n_vertices, graph.n_edges, 4 + graph.weight_dtype.itemsize
-        fits = _SHARE * (m * (2 + size + 2 * size * graph.directed) + 40 * n) <= free_memory()
+        needed = _SHARE * (m * (2 + size + 2 * size * graph.directed) + 40 * n)
         try:
-            if not fits:
+            if shortage(needed) is not None:
                 state.step = None
             elif step == "pivot":
                 kept, reach = _by_pivot(graph, threads, search)

@@ -20,7 +20,7 @@ from nearfar.graph.given import frozen
 from nearfar.graph.graph import Graph
 from nearfar.graph.same_distances.times import SearchTimes
 from nearfar.graph.slots import Slot
-from nearfar.system.memory import free_memory
+from nearfar.system.memory import shortage
 
 MANY_EDGES = 1 << 17  # edges of graphs that do not fit the caches of a core
 _SECONDS = 2e-8  # of finding the numbers, per edge and vertex
@@ -85,7 +85,7 @@ def _renumbered(graph: Graph, threads: int) -> Renumbered | None:
     """Return the graph with compact numbers, or None if they are not much closer."""
     indptr, indices, weights = graph.indptr, graph.indices, graph.weights
     n, m = graph.n_vertices, graph.n_edges
-    if _SHARE * (32 * m + 24 * n) > free_memory():  # with packed edges
+    if shortage(_SHARE * (32 * m + 24 * n)) is not None:  # with packed edges
         return None
     edges = np.arange(0, m, max(1, m // _SAMPLE))
     tails, heads = np.searchsorted(indptr, edges, side="right") - 1, indices[edges]

@@ -15,9 +15,8 @@ from nearfar.solve.rows.reductions import ReducingSink, Reduction, result_bytes
 from nearfar.solve.rows.sinks import ArraySink, CsrSink, DeviceArraySink, Sink
 from nearfar.solve.steps.run import Run
 from nearfar.system.devices import runtime
-from nearfar.system.memory import free_memory
+from nearfar.system.memory import ALWAYS_FREE, free_memory
 
-_ALWAYS_FREE = 1 << 24  # bytes that are assumed to be free
 _REDUCED = 1 << 18  # rows per block if rows are not materialised
 #: Options that make a matrix smaller, in Python and on the command line.
 _LESS = (
@@ -65,7 +64,7 @@ def sink_of(
     scratch = run.plan.scratch_bytes()
     must_look = not whole and (reduction is None or not run.plan.on_device)
     if must_look:  # unless all rows are one block anyway
-        must_look = 4 * _matrix_bytes(run, 0) + scratch > _ALWAYS_FREE
+        must_look = 4 * _matrix_bytes(run, 0) + scratch > ALWAYS_FREE
     free = _room(run, held, (0 if stay else kept, less), scratch, memory, must_look=must_look)
     if whole:
         k = max(len(run.rows), 1)
@@ -135,8 +134,8 @@ def _room(
     """
     kept, less = reduced
     needed = held + kept + scratch
-    free = int(memory) if memory is not None else _ALWAYS_FREE
-    if memory is None and (needed > _ALWAYS_FREE or must_look):
+    free = int(memory) if memory is not None else ALWAYS_FREE
+    if memory is None and (needed > ALWAYS_FREE or must_look):
         free = free_memory()
     if needed <= free:
         return free
