@@ -123,3 +123,22 @@ def test_a_method_that_declines_is_not_compared_again(graph: Graph) -> None:
     plan = first_plan(graph, request, "auto", {})
     assert plan.variant is second
     assert plan.without(Declined("no memory")).variant is rivals[0][0]
+
+
+@pytest.mark.parametrize(("columns", "thin"), [(2, True), (100, False)])
+def test_heaps_are_compared_where_few_vertices_wait(columns: int, thin: bool) -> None:
+    """The first search finds that few do, and a short heap is faster than buckets of few."""
+    places = np.arange(20_000).reshape(-1, columns)
+    ends = [
+        np.r_[x.ravel(), y.ravel()]
+        for x, y in ((places[:, 1:], places[1:]), (places[:, :-1], places[:-1]))
+    ]
+    weights = np.random.default_rng(1).random(len(ends[0]))
+    graph = Graph.from_edges(*ends, weights, directed=False)
+    ran = set()
+    for _ in range(9):
+        paths = nearfar.sssp(graph, 0, device="cpu", threads=1)
+        nearfar.verify(graph, paths)
+        ran.add(paths.engine)
+    assert "delta_stepping@cpu" in ran
+    assert any("heap" in engine for engine in ran) == thin

@@ -29,6 +29,8 @@ _ROW = 1 << 12  # edges scanned per row, at most
 _SPREAD = 2.0  # mean over median weight above which twice the median is the usual weight
 _WEIGHT_SPREAD: Slot[float] = Slot("weight spread")
 _ESTIMATED_HOPS: Slot[float] = Slot("estimated hops")
+_WAITING: Slot[float] = Slot("vertices waiting in a search")
+_FEW_WAITING = 8.0
 _WITHIN: Slot[tuple[float, float] | None] = Slot("reach of limits")
 _WITHIN_HELD = 256  # cached results, for different limits and sources
 _WITHIN_AT_MOST = 4096  # vertices at which a sample search within a limit stops
@@ -85,6 +87,11 @@ class Facts:
         return weight_spread(self.graph)
 
     @property
+    def waiting(self) -> float | None:
+        """Mean number of vertices in the queue of a search, if known to be few."""
+        return _WAITING.get(self.graph)
+
+    @property
     def hops(self) -> float:
         """Estimated number of hops to the farthest vertex: :func:`estimated_hops`."""
         if self.reach is not None:
@@ -98,6 +105,14 @@ class Facts:
     ) -> tuple[float, float] | None:
         """Return the mean numbers of vertices and edges within a limit; see :func:`within`."""
         return within(self.graph, limit, sources, many)
+
+
+def few_wait(graph: Graph, waiting: float) -> bool:
+    """Record the vertices in the queue of a search; return whether they are few, and news."""
+    if waiting >= _FEW_WAITING or _WAITING.filled(graph):
+        return False
+    _WAITING.put(graph, waiting)
+    return True
 
 
 def within(

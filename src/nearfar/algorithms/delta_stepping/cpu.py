@@ -10,10 +10,11 @@ import numpy as np
 from nearfar import _cpu
 from nearfar.algorithms.delta_stepping.widths import ADAPTED, Widths
 from nearfar.cpu.costs import bucket_search
+from nearfar.graph.facts import few_wait
 from nearfar.graph.graph import NARROW_VIEW
 from nearfar.graph.slots import Slot
 from nearfar.options import DeltaOptions
-from nearfar.registry import Answer, Estimate, variant
+from nearfar.registry import CHOICES, Answer, Estimate, variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +71,10 @@ def _with_widths(
     whole = workspace.limit is None and workspace.targets is None and workspace.stats == "basic"
     if whole and 2 * stats["edges_relaxed"] >= graph.n_edges:
         widths.learn(way, time.perf_counter() - began, stats["delta"])
+        # Half of the vertices of a bucket wait at a time.
+        waiting = 0.5 * stats["vertices_processed"] / stats["iterations"]
+        if workers == 1 and few_wait(graph, waiting):
+            CHOICES.drop(graph)  # a heap may be faster
     return stats
 
 

@@ -40,7 +40,7 @@ Tree = tuple[NDArray[Any], NDArray[Any] | None]
 #: A search from a vertex with some threads, with predecessors if the last argument is true.
 Search = Callable[[Graph, int, int, bool], Tree]
 
-_SECONDS = 3e-4, 2e-8  # of leaving out edges by a pivot, and of that per edge and vertex
+_SECONDS = 1e-3, 2e-8  # of leaving out edges by a pivot, and of that per edge and vertex
 _WORKERS = 4  # that speed this up
 _BOTH_WAYS = 3  # times as long if edges have to be reversed first
 _SEVERAL = 16  # sources per worker that take longer than that
@@ -122,7 +122,9 @@ def record(graph: Graph, seconds: float, found: NDArray[Any] | None = None) -> N
     if found is None or state.looked or state.step != "pivot":
         return
     # Without distances to a vertex the bounds on paths are too wide for sums of float32.
-    if state.spent < state.cost / _WORKERS or (graph.directed and graph.weight_dtype == np.float32):
+    if state.spent < max(state.cost / _WORKERS, _SECONDS[0]) or (
+        graph.directed and graph.weight_dtype == np.float32
+    ):
         return
     state.looked = True
     if _most_over_pivot(graph, found) < 1 - FEWER:
