@@ -277,6 +277,7 @@ def test_a_family_on_a_device_is_ranked_as_well() -> None:
         ("kronecker", {"scale": 12}),
         ("star", {"vertices": 9000}),
         ("uniform_random", {"vertices": 3000, "degree": 2}),
+        ("complete", {"vertices": 60}),
     ],
 )
 def test_balls_of_host_and_device_are_the_same(

@@ -253,4 +253,6 @@ def _ball_on_device(graph: Graph, start: int) -> tuple[list[int], int, bool]:
         seen[new] = True
         frontier = new
         sizes.append(sizes[-1] + len(new))
+        if sizes[-1] == graph.n_vertices:
+            return sizes, int(frontier[-1]), True
     return sizes, int(frontier[-1]), False

@@ -39,10 +39,14 @@ std::tuple<std::vector<int64_t>, int64_t, bool> ball(ConstArray indptr, ConstArr
     std::vector<I> frontier{static_cast<I>(start)}, next;
     std::vector<int64_t> sizes{1};
     seen[static_cast<std::size_t>(start)] = 1;
+    const std::size_t all = indptr.size() - 1;
     bool ended = false;
-    for (int64_t looked = 0; sizes.size() <= levels && sizes.back() < most && looked < edges;) {
+    for (int64_t looked = 0;
+         !ended && sizes.size() <= levels && sizes.back() < most && looked < edges;) {
       next.clear();
+      const std::size_t unseen = all - static_cast<std::size_t>(sizes.back());
       for (const I v : frontier) {
+        if (next.size() == unseen) break;  // as in dense graphs
         const int64_t begin = offsets[v], end = std::min<int64_t>(offsets[v + 1], begin + row);
         looked += end - begin;
         for (int64_t e = begin; e < end; ++e) {
@@ -52,8 +56,8 @@ std::tuple<std::vector<int64_t>, int64_t, bool> ball(ConstArray indptr, ConstArr
           next.push_back(targets[e]);
         }
       }
-      ended = next.empty();
-      if (ended) break;
+      ended = next.empty() || next.size() == unseen;
+      if (next.empty()) break;
       frontier.swap(next);
       sizes.push_back(sizes.back() + static_cast<int64_t>(frontier.size()));
     }
