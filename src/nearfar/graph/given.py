@@ -16,7 +16,8 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
     """Convert any array-like to a NumPy array; DLPack and CuPy arrays are copied if necessary."""
     if is_device_array(values):
         return to_host(values)
-    if isinstance(values, np.ma.MaskedArray):
+    # np.ma is imported on first use, for 15 ms.
+    if hasattr(values, "mask") and isinstance(values, np.ma.MaskedArray):
         masked = int(np.count_nonzero(np.ma.getmaskarray(values)))
         if masked:
             raise GraphError(f"{what} has {masked} masked entries: omit these edges")
