@@ -4,10 +4,15 @@
 // vertices it touched, so that a search that ends early (limit, columns) costs what it visits and
 // not O(n): a thousand isochrones on a continent are a thousand small searches. The queue is the
 // lazy 4-ary heap of cpu/heaps over packed (distance, vertex) keys, or the buckets of sequential
-// delta-stepping. Both give the same distances: sums are rounded along each path from its source,
-// and the least of them does not depend on the order of the search.
+// delta-stepping, whichever is measured to be faster over many sources. Both give the same
+// distances: sums are rounded along each path from its source, and the least of them does not
+// depend on the order of the search.
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
 #include <memory>
 #include <mutex>
 
@@ -159,14 +164,110 @@ void search_heap(const C& csr, DaryHeap<typename C::Weight, 4>& heap, Index sour
   }
 }
 
+// One worker's searches, with either queue.
+template <class C>
+class Worker {
+ public:
+  using Weight = typename C::Weight;
+
+  Worker(const C& csr, const Rows<C>& rows, const DeltaPlan& plan, bool several,
+         BatchCounter& counter, Interrupt& interrupt)
+      : csr_(csr),
+        rows_(rows),
+        plan_(plan),
+        counter_(counter),
+        interrupt_(interrupt),
+        memory_(csr, rows, several) {
+    stop_.limit = rows.limit;
+    stop_.targets = rows.columns.vertices;
+    stop_.n_targets = rows.columns.count;
+  }
+
+  // Searches from up to `most` further sources.
+  void search(bool buckets, int64_t most) { buckets ? by_buckets(most) : by_heap(most); }
+
+  // Returns the faster queue for some sources. Where buckets are well filled, a heap is not tried.
+  bool faster(bool buckets) {
+    search(buckets, 1);
+    keeping_ = kTried;
+    const double usual = seconds(buckets);
+    if (buckets && sum_.vertices_processed > kFilled * sum_.iterations) return true;
+    again_ = kTried;
+    return seconds(!buckets) < usual ? !buckets : buckets;
+  }
+
+  const SearchStats& stats() const { return sum_; }
+  Weight farthest() const { return memory_.farthest(); }
+
+ private:
+  static constexpr std::size_t kTried = 2;  // sources
+  static constexpr uint64_t kFilled = 16;   // vertices per bucket
+
+  // Returns the place of the next source, or -1.
+  int64_t take() {
+    if (again_ > 0) return tried_[kTried - again_--];
+    const int64_t place = counter_.take();
+    if (keeping_ > 0) tried_[kTried - keeping_--] = place;
+    return place;
+  }
+
+  // Returns the time of kTried searches.
+  double seconds(bool buckets) {
+    const auto began = std::chrono::steady_clock::now();
+    search(buckets, kTried);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+
+  void by_buckets(int64_t most) {
+    int64_t now = -1;  // current source
+    const auto next = [&](Index& source, Weight*& distances) {
+      if (now >= 0) memory_.finish(now);
+      now = most-- > 0 ? take() : -1;
+      if (now < 0) return false;
+      source = static_cast<Index>(rows_.sources[now]);
+      distances = memory_.begin(now);
+      return true;
+    };
+    const DeltaFeed<C> feed{next, memory_.touched()};
+    sum_ += delta_stepping::sequential(csr_, feed, stop_, plan_, interrupt_);
+  }
+
+  void by_heap(int64_t most) {
+    DaryHeap<Weight, 4> heap(csr_.n);
+    for (int64_t i; most-- > 0 && (i = take()) >= 0;) {
+      const auto source = static_cast<Index>(rows_.sources[i]);
+      const auto search = memory_.touched() ? search_heap<true, C> : search_heap<false, C>;
+      search(csr_, heap, source, memory_.begin(i), memory_.touched(), stop_, sum_, interrupt_);
+      memory_.finish(i);
+    }
+  }
+
+  const C& csr_;
+  const Rows<C>& rows_;
+  const DeltaPlan& plan_;
+  BatchCounter& counter_;
+  Interrupt& interrupt_;
+  Distances<C> memory_;
+  StopRule<Weight> stop_;
+  SearchStats sum_;
+  // Places of the sources that both queues search from, and how many are still to be kept, or
+  // taken.
+  std::array<int64_t, kTried> tried_{};
+  std::size_t keeping_ = 0, again_ = 0;
+};
+
+// `compare`: whether workers that have many sources for whole rows may use the other queue.
 Fields per_source(GraphView& view, const Ids& sources, const Array& out,
                   const std::optional<Ids>& columns, std::optional<double> limit, int threads,
-                  bool buckets) {
+                  bool buckets, bool compare) {
+  constexpr std::size_t kMany = 64;  // sources per worker
   Columns wanted;
   if (columns) wanted = {columns->data(), columns->size()};
-  const std::size_t k = sources.size();
+  const std::size_t k = sources.size(), workers = static_cast<std::size_t>(std::max(threads, 1));
+  compare = compare && !columns && !limit && k >= kMany * workers;
   SearchStats total;
   double farthest = 0;
+  std::size_t with_buckets = 0, ran = 0;  // workers
   auto run = [&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
@@ -181,37 +282,14 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
     const DeltaPlan plan = plan_for(csr, std::nullopt);
     std::mutex mutex;
     spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
-      SearchStats sum;
-      StopRule<Weight> stop;
-      stop.limit = rows.limit;
-      stop.targets = wanted.vertices;
-      stop.n_targets = wanted.count;
-      const bool several = buckets && k >= 4 * static_cast<std::size_t>(threads);
-      Distances<C> memory(csr, rows, several);
-      if (buckets) {
-        int64_t now = -1;  // current source
-        const auto next = [&](Index& source, Weight*& distances) {
-          if (now >= 0) memory.finish(now);
-          now = counter.take();
-          if (now < 0) return false;
-          source = static_cast<Index>(rows.sources[now]);
-          distances = memory.begin(now);
-          return true;
-        };
-        const DeltaFeed<C> feed{next, memory.touched()};
-        sum = delta_stepping::sequential(csr, feed, stop, plan, interrupt);
-      } else {
-        DaryHeap<Weight, 4> heap(csr.n);
-        for (int64_t i; (i = counter.take()) >= 0;) {
-          const auto source = static_cast<Index>(rows.sources[i]);
-          const auto search = memory.touched() ? search_heap<true, C> : search_heap<false, C>;
-          search(csr, heap, source, memory.begin(i), memory.touched(), stop, sum, interrupt);
-          memory.finish(i);
-        }
-      }
+      const bool several = compare || (buckets && k >= 4 * workers);
+      Worker<C> worker(csr, rows, plan, several, counter, interrupt);
+      const bool chosen = compare ? worker.faster(buckets) : buckets;
+      worker.search(chosen, std::numeric_limits<int64_t>::max());
       const std::lock_guard lock(mutex);
-      total += sum;
-      farthest = std::max(farthest, static_cast<double>(memory.farthest()));
+      total += worker.stats();
+      farthest = std::max(farthest, static_cast<double>(worker.farthest()));
+      with_buckets += chosen, ++ran;
     });
   };
   {
@@ -225,7 +303,7 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
   stats["edges_relaxed"] = total.edges_relaxed;
   stats["stale"] = total.stale;
   if (columns) stats["farthest"] = farthest;
-  stats["queue"] = buckets ? "buckets" : "heap";
+  stats["queue"] = 2 * with_buckets >= ran ? "buckets" : "heap";
   return stats;
 }
 
@@ -237,6 +315,6 @@ NEARFAR_BIND(m) {
   using nb::arg;
   m.def("per_source", &batched::per_source, arg("view"), arg("sources"), arg("out"),
         arg("columns") = nb::none(), arg("limit") = nb::none(), arg("threads") = 1,
-        arg("buckets") = false);
+        arg("buckets") = false, arg("compare") = false);
 }
 }  // namespace nearfar
