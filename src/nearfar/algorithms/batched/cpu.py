@@ -56,7 +56,7 @@ class WorkerOptions:
     ----------
     queue : {"heap", "buckets"} or None
         A 4-ary heap (Dijkstra's method) or a ring of buckets (sequential delta-stepping). None
-        means buckets from 512 vertices on, and for 64 sources per worker the faster, measured.
+        means buckets from 512 vertices on, or for 64 sources per worker the faster.
     """
 
     queue: Literal["heap", "buckets"] | None = None
