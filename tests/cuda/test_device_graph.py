@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from nearfar import Graph
+from nearfar.cuda import device_graph as module
 from nearfar.cuda.device_graph import device_graph
 from nearfar.generators import generate
 from nearfar.system.devices import launching, runtime
@@ -43,3 +44,12 @@ def test_the_first_upload_has_the_first_cooperative_launch_beside_it(
     assert len(seen) == 1
     assert copies_arrive(generate("grid", rows=5, columns=5))
     assert len(seen) == 1
+
+
+def test_very_long_rows_have_wide_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels multiply up to twice the length of a row in the type of offsets."""
+    star, path = generate("star", vertices=9), generate("path", vertices=9)
+    assert module._types(star, False)[1] == module._types(path, False)[1] == np.int32
+    monkeypatch.setattr(module, "_LONGEST", 5)
+    assert module._types(star, False)[1] == np.int64
+    assert module._types(path, False)[1] == np.int32

@@ -23,6 +23,7 @@ DEVICE_GRAPH: Slot[DeviceGraph] = Slot("on the device")
 C_NAMES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _CHUNK = 1 << 26  # edges packed at a time, so that the host needs no memory for a second copy
 _LARGEST = 2**31 - 2**16  # with a margin for the stride of a grid past the end
+_LONGEST = 2**30  # edges of a row up to which twice as many fit 32 bits, as kernels require
 
 
 def far_value(dtype: np.dtype[Any]) -> Any:
@@ -100,7 +101,8 @@ def _types(graph: Graph, wide: bool) -> tuple[np.dtype[Any], np.dtype[Any], int]
     """Return dtypes of vertices and of edge positions on the device, and bytes per record."""
     narrow, big = np.dtype(np.int32), np.dtype(np.int64)
     vertex = big if wide or graph.n_vertices > _LARGEST else narrow
-    offset = big if wide or graph.n_edges > _LARGEST else narrow
+    long_rows = graph.n_edges > _LONGEST and graph.max_degree > _LONGEST
+    offset = big if wide or long_rows or graph.n_edges > _LARGEST else narrow
     size = 2 * max(vertex.itemsize, graph.weight_dtype.itemsize)
     return vertex, offset, size if graph.is_weighted else vertex.itemsize
 

@@ -30,7 +30,7 @@ _SPREAD = 2.0  # mean over median weight above which twice the median is the usu
 _WEIGHT_SPREAD: Slot[float] = Slot("weight spread")
 _ESTIMATED_HOPS: Slot[float] = Slot("estimated hops")
 _WAITING: Slot[float] = Slot("vertices waiting in a search")
-_FEW_WAITING = 8.0
+_FEW_WAITING = 8.0  # vertices
 _WITHIN: Slot[tuple[float, float] | None] = Slot("reach of limits")
 _WITHIN_HELD = 256  # cached results, for different limits and sources
 _WITHIN_AT_MOST = 4096  # vertices at which a sample search within a limit stops
@@ -108,7 +108,7 @@ class Facts:
 
 
 def few_wait(graph: Graph, waiting: float) -> bool:
-    """Record the vertices in the queue of a search; return whether they are few, and news."""
+    """Record the vertices in the queue of a search if few; return whether that was unknown."""
     if waiting >= _FEW_WAITING or _WAITING.filled(graph):
         return False
     _WAITING.put(graph, waiting)
