@@ -170,6 +170,11 @@ class Workspace:
     # rows, or nothing if it cannot; any other variant may return both
     reduction: RowReduction | None = None
 
+    @property
+    def whole(self) -> bool:
+        """Whether a search from one source goes through the whole graph."""
+        return self.limit is None and self.targets is None
+
 
 class Estimate(NamedTuple):
     """Estimated time of a variant for a request."""

@@ -16,7 +16,7 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
     """Convert any array-like to a NumPy array; DLPack and CuPy arrays are copied if necessary."""
     if is_device_array(values):
         return to_host(values)
-    # np.ma is imported on first use, for 15 ms.
+    # np.ma takes long to import, and plain arrays do not need it.
     if hasattr(values, "mask") and isinstance(values, np.ma.MaskedArray):
         masked = int(np.count_nonzero(np.ma.getmaskarray(values)))
         if masked:

@@ -250,8 +250,8 @@ class Worker {
   Distances<C> memory_;
   StopRule<Weight> stop_;
   SearchStats sum_;
-  // Places of the sources that both queues search from, and how many are still to be kept, or
-  // taken.
+  // Places of the sources from which both queues search: so many are still to be noted, or to be
+  // repeated.
   std::array<int64_t, kTried> tried_{};
   std::size_t keeping_ = 0, again_ = 0;
 };

@@ -294,7 +294,7 @@ def breadth_first(
     steps = int(control["steps"])
     if control["status"]:
         raise wrong_device(f"breadth_first@cuda gave up after {steps} steps")
-    if around is not None and workspace.limit is None and workspace.targets is None:
+    if around is not None and workspace.whole:
         history.by_balls.add(seconds)
     if control["wide"] or history.slower:
         give_up(graph, device)
@@ -349,7 +349,7 @@ def _balls_or_answer(
         found = near_far.run(graph, source, near_far.options(), workspace)
     except OutOfMemoryError:
         return None, None
-    if workspace.limit is None and workspace.targets is None:
+    if workspace.whole:
         history.without.add(found.stats["device_seconds"])
     found.stats |= {"ahead_steps": 0, "ball_hops": 0, "ball_seconds": 0.0}
     return None, found

@@ -68,8 +68,8 @@ def _with_widths(
         stats = search(None, widths.width(way), workers, way.claim)
     else:
         stats = search(widths.width(way), None, workers, way.claim)
-    whole = workspace.limit is None and workspace.targets is None and workspace.stats == "basic"
-    if whole and 2 * stats["edges_relaxed"] >= graph.n_edges:
+    comparable = workspace.whole and workspace.stats == "basic"
+    if comparable and 2 * stats["edges_relaxed"] >= graph.n_edges:
         widths.learn(way, time.perf_counter() - began, stats["delta"])
         # Half of the vertices of a bucket wait at a time.
         waiting = 0.5 * stats["vertices_processed"] / stats["iterations"]

@@ -175,18 +175,13 @@ def _own(
 
 
 class _Call(NamedTuple):
-    """What a solve is given."""
+    """Arguments of a solve, and the history of its graph."""
 
     graph: Graph
     source: int
     options: OneLaunchOptions
     workspace: Workspace
     history: History
-
-    @property
-    def whole(self) -> bool:
-        """Whether the search reaches all vertices."""
-        return self.workspace.limit is None and self.workspace.targets is None
 
 
 def solve_in_one_launch(
@@ -207,7 +202,7 @@ def solve_in_one_launch(
         if before is None:
             raise  # the caller does not wait for any form
         answer, form = _solve(call, before)
-    if call.whole and not options.tuned:
+    if workspace.whole and not options.tuned:
         learn(graph, history, form, answer.stats, width=options.delta_growth is None)
     answer.stats["form"] = form.kind
     return answer
@@ -243,7 +238,7 @@ def _plain(call: _Call, form: Form) -> Answer:
     if target_near is None:
         target_near = 32 * runtime.device().multiprocessors
     most = 0.0 if options.delta_growth else may_grow(history, form)
-    fallback = fallback_of(history, form) if call.whole and not options.tuned else NEVER
+    fallback = fallback_of(history, form) if workspace.whole and not options.tuned else NEVER
     deltas = delta, delta * growth, delta * most
     return engine.solve(
         source,
@@ -261,7 +256,7 @@ def _adapted(call: _Call, form: Form, delta: float) -> Width:
     """
     width, options = call.history.width(form.kind), call.options
     if options.delta is None:
-        delta *= width.first if call.whole else min(width.first, 1.0)
+        delta *= width.first if call.workspace.whole else min(width.first, 1.0)
         delta = max(delta, 1.0) if call.graph.weight_dtype.kind == "i" else delta
     return Width(delta, options.delta_growth or width.growth, width.rounds)
 
