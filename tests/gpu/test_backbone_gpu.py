@@ -9,6 +9,7 @@ import nearfar
 from nearfar.cuda.graph import longer_edges
 from nearfar.generators import generate
 from nearfar.graph.graph import Graph
+from nearfar.graph.same_distances import backbone
 from nearfar.solve.steps.plan import search_on_device
 from nearfar.system.devices import compiler
 
@@ -41,6 +42,21 @@ def test_same_answers_in_turns(dtype: str, directed: bool, monkeypatch: pytest.M
         rows = nearfar.distances(graph, many, device="cuda", method=method)
         compiler.finish_background()
         np.testing.assert_array_equal(rows, [wanted[i % 3].distances for i in range(40)])
+
+
+def test_graph_of_the_host_whose_searches_auto_leaves_to_the_device(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The CPU's search for longer edges waits for searches on the CPU."""
+    monkeypatch.setattr(backbone, "_SECONDS", (1e-9, 0.0))
+    graph = generate("uniform_random", vertices=300_000, degree=8, seed=5)
+    wanted = nearfar.sssp(graph, 1, method="dijkstra", device="cpu").distances
+    for _ in range(6):
+        paths = nearfar.sssp(graph, 1)
+        compiler.finish_background()
+        np.testing.assert_array_equal(paths.distances, wanted)
+    assert paths.engine.endswith("@cuda")
+    assert backbone._state(graph).step == "pivot"
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])

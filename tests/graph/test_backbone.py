@@ -12,6 +12,7 @@ import nearfar
 from nearfar import Graph
 from nearfar.generators import generate
 from nearfar.graph.same_distances import backbone
+from nearfar.registry import Request, find
 from nearfar.solve.steps import plan
 from tests.strategies import graphs
 
@@ -323,6 +324,15 @@ def test_a_search_that_shows_that_few_edges_are_long_saves_those_of_the_pivot(
             backbone.record(made, seconds, found)
             assert (backbone._state(made).step == "trial") is ends
         assert (shorter(made) is not None) is (graph is not roads)
+
+
+def test_only_searches_on_the_cpu_count() -> None:
+    """Their distances are on the host."""
+    graph = generate("grid", rows=60, columns=60, low=1, high=9)
+    made = plan.first_plan(graph, Request(device="cpu"), "auto", {})
+    assert made.variant.device == "cpu"
+    assert made.spends
+    assert not made.using(find("near_far", "cuda")[0], "a device").spends
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

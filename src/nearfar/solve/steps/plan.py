@@ -59,7 +59,7 @@ class Plan(NamedTuple):
     given: Graph | None = None  # the graph as given, if `graph` has its weights in int32
     near: Renumbered | None = None  # the graph to search with other numbers
     compares: bool = False  # whether times of searches decide about the numbers
-    spends: bool = False  # whether they decide when to look for longer edges
+    waits: bool = False  # whether they decide when to look for longer edges, on the CPU
     in_turns: bool = False  # whether they decide about these edges on a GPU
     keep: bool = False  # whether rows stay on the device
     reduction: RowReduction | None = None  # quantity kept of each row
@@ -73,6 +73,11 @@ class Plan(NamedTuple):
     def on_device(self) -> bool:
         """Whether the variant solves a batch on the device."""
         return self.variant.device == "cuda" and not self.by_source
+
+    @property
+    def spends(self) -> bool:
+        """Whether the time of a search counts towards looking for longer edges."""
+        return self.waits and self.variant.device == "cpu"
 
     @property
     def signed(self) -> bool:
@@ -96,14 +101,14 @@ class Plan(NamedTuple):
     def wider(self) -> Plan:
         """Return a plan that computes in 64 bits."""
         graph = widest(self.graph)
-        return self._replace(graph=graph, to_search=graph, near=None, spends=False, in_turns=False)
+        return self._replace(graph=graph, to_search=graph, near=None, waits=False, in_turns=False)
 
     def as_given(self) -> Plan:
         """Return a plan that computes with the weights as given, from now on."""
         assert self.given is not None
         graph = self.given
         keep_dtype(graph)
-        plan = self._replace(graph=graph, to_search=graph, given=None, spends=False, in_turns=False)
+        plan = self._replace(graph=graph, to_search=graph, given=None, waits=False, in_turns=False)
         return plan.using(*_choice(graph, self.request, self.method, self.allow_unsafe))
 
     def searched(self, why: str, **request: Any) -> Plan:
@@ -163,17 +168,17 @@ def first_plan(
         before = graph
         graph = in_int32_if_faster(graph, request)
         given = None if graph is before else before
-    to_search, spends = graph, False
+    to_search, waits = graph, False
     shorter = plain and shorter and not bare and graph.n_edges >= backbone.MANY_EDGES
     if shorter and request.device != "cuda":
-        to_search, spends = _without_longer_edges(graph, request)
+        to_search, waits = _without_longer_edges(graph, request)
     if bare:
         variant, reason = UNCHECKED, "one search of a matrix, whose edges are checked on the way"
     else:
         variant, reason = _choice(to_search, request, method, allow_unsafe)
         if variant.device == "cuda":
             if to_search is not graph:
-                to_search, spends = graph, False
+                to_search, waits = graph, False
                 variant, reason = _choice(graph, request, method, allow_unsafe)
             in_turns = shorter and _whole_rows(request) and not is_prepared(graph)
             if in_turns:
@@ -211,7 +216,7 @@ def first_plan(
         given=given,
         near=near,
         compares=compares,
-        spends=spends,
+        waits=waits,
         in_turns=in_turns,
     )
 
