@@ -27,10 +27,9 @@ P = ParamSpec("P")
 _EVERY_DTYPE = frozenset({"int32", "int64", "float32", "float64"})
 #: Description of each problem.
 _PROBLEMS = {"sssp": "one source", "batch": "several sources", "all_pairs": "all pairs"}
-#: Variants chosen for a graph, with reasons, by request: the cheapest one, and those that later
-#: searches compare with it. A variant clears them when it stores data with the graph that may
-#: change the choice.
-CHOICES: Slot[tuple[tuple[Variant, str], ...]] = Slot("choices")
+#: Variants chosen for a graph by request: the cheapest one, and those that later searches compare
+#: with it. A variant clears them when it stores data with the graph that may change the choice.
+CHOICES: Slot[tuple[Chosen, ...]] = Slot("choices")
 #: Kinds of reductions that need no sums of distances, and all kinds that read only the count, sum
 #: and maximum of a row's distances.
 UNADDED = ("count", "max")
@@ -183,6 +182,15 @@ class Estimate(NamedTuple):
     # variant must not be chosen but the reason is worth showing
     seconds: float
     reason: str  # reason as text, for `--explain`
+
+
+class Chosen(NamedTuple):
+    """Variant for a request, or one that later searches of the graph compare with it."""
+
+    variant: Variant
+    reason: str
+    later: float = 0.0  # estimated seconds of a search with the graph on the device
+    after: float = 0.0  # seconds of searches after which it may be tried
 
 
 #: Signatures of a variant's solver, of its solver for sparse rows (which returns None to request

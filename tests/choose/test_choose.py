@@ -24,7 +24,7 @@ from nearfar.errors import CacheError, OptionError
 from nearfar.generators import generate
 from nearfar.graph import facts
 from nearfar.graph.facts import degree_spread, estimated_hops, weight_spread
-from nearfar.registry import Request, priced, variants
+from nearfar.registry import Chosen, Request, priced, variants
 from nearfar.system.devices import runtime
 
 
@@ -442,7 +442,7 @@ def test_a_kept_choice_may_require_more_than_its_key(grid: Graph) -> None:
     usual, _ = choose.best(grid, request)
     (key,) = choose.CHOICES.held(grid)
     picky = replace(usual, requires=lambda graph, asked: asked.limit is None or "has a limit")
-    choose.CHOICES.put(grid, ((picky, "kept"),), key)
+    choose.CHOICES.put(grid, (Chosen(picky, "kept"),), key)
     assert choose.best(grid, request)[0] is picky
     assert choose.best(grid, request._replace(limit=5))[0] is usual
 

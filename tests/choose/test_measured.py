@@ -7,11 +7,15 @@ import pytest
 
 import nearfar
 from nearfar import Graph
+from nearfar.choose import machine as choose_machine
 from nearfar.choose import measured, ranking
+from nearfar.choose.machine import Machine
 from nearfar.choose.ranking import Choice, best
 from nearfar.generators import generate
-from nearfar.registry import CHOICES, Declined, Request, find
+from nearfar.graph.same_distances import backbone
+from nearfar.registry import CHOICES, Chosen, Declined, Request, find
 from nearfar.solve.steps.plan import first_plan
+from tests.graph.test_backbone import hubs
 
 
 @pytest.fixture
@@ -37,7 +41,7 @@ def test_the_fastest_method_is_kept(graph: Graph, place: int) -> None:
     assert 2 <= len(rivals) <= measured.MOST
     fastest = rivals[min(place, len(rivals) - 1)][0].id
     chosen = [_run(graph, request, {fastest: 1.0}) for _ in range(3 * len(rivals) + 4)]
-    assert chosen[: 2 * len(rivals)] == [v.id for v, _ in rivals for _ in range(2)]
+    assert chosen[: 2 * len(rivals)] == [r.variant.id for r in rivals for _ in range(2)]
     assert set(chosen[3 * len(rivals) :]) == {fastest}
     variant, reason = best(graph, request)
     assert variant.id == fastest
@@ -50,10 +54,10 @@ def test_a_method_that_becomes_faster_is_compared_once_it_has(
 ) -> None:
     """Unless its first searches take much longer than those of the fastest method."""
     ids = ["delta_stepping@cpu", "delta_stepping_parallel@cpu", "dijkstra_array@cpu"]
-    rivals = tuple((find(name)[0], "") for name in ids)
+    rivals = tuple(Chosen(find(name)[0], "") for name in ids)
     request, ran = Request(device="cpu", threads=4), []
     for _ in range(3 * measured.SETTLED):
-        variant, _ = measured.fastest(graph, request, rivals)
+        variant = measured.fastest(graph, request, rivals).variant
         ran.append(variant.id)
         learnt = ran.count(ids[1]) > measured.SETTLED // 2
         seconds = {ids[0]: 1.0, ids[1]: late if learnt else early, ids[2]: 1.2}[variant.id]
@@ -84,24 +88,97 @@ def test_one_thread_compares_no_method_for_several(graph: Graph) -> None:
     best(graph, Request(device="cpu", threads=1))
     (rivals,) = CHOICES.held(graph).values()
     assert len(rivals) > 1
-    assert not any(variant.parallel for variant, _ in rivals)
+    assert not any(rival.variant.parallel for rival in rivals)
+
+
+NAMES = ["near_far@cuda", "delta_stepping@cpu", "near_far_host_loop@cuda", "dijkstra_array@cpu"]
 
 
 def test_one_method_on_a_gpu_is_compared_with_those_on_cores(graph: Graph) -> None:
-    names = ["near_far@cuda", "delta_stepping@cpu", "near_far_host_loop@cuda", "dijkstra_array@cpu"]
-    choices = [Choice(find(name)[0], 1.0 + i / 10, "") for i, name in enumerate(names)]
-    for first, kept in ((0, [0, 1, 3]), (1, [1, 2, 3])):
+    choices = [Choice(find(name)[0], 1.0 + i / 10, "") for i, name in enumerate(NAMES)]
+    for first, kept in ((0, [0, 1, 3]), (1, [1, 3, 2])):
         found = ranking._rivals(Request(threads=4), choices[first], iter(choices[first + 1 :]))
-        assert [variant.id for variant, _ in found] == [names[i] for i in kept]
-    assert ranking._rivals(Request(device="cuda"), choices[0], iter(choices[1:])) == (
-        (choices[0].variant, ""),
-    )
+        assert [rival.variant.id for rival in found] == [NAMES[i] for i in kept]
+    (alone,) = ranking._rivals(Request(device="cuda"), choices[0], iter(choices[1:]))
+    assert alone.variant is choices[0].variant
     measured.fastest(graph, Request(), found)
     for request in (Request(), Request(device="cuda")):
         for _ in range(3):
             stats = {"edges_relaxed": graph.n_edges, "seconds": 0.1}
             measured.record(graph, request, choices[0].variant, stats)
-    assert measured._TIMES.get(graph, Request().threads).times == {names[0]: (2, 0.1)}
+    assert measured._TIMES.get(graph, Request().threads).times == {NAMES[0]: (2, 0.1)}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "taken", "downloads"), [(1.0, 9.0, 0.0), (40.0, 90.0, 0.0), (3.0, 3.5, 3.0)]
+)
+def test_cores_are_tried_if_their_estimate_is_close_to_the_time_on_a_gpu(
+    graph: Graph, cpu: float, taken: float, downloads: float
+) -> None:
+    """The estimate for the GPU is 1 ms, and its searches take 2 ms."""
+    gpu, host = (find(name)[0] for name in NAMES[:2])
+    rivals = ranking._rivals(
+        Request(threads=1), Choice(gpu, 1e-3, ""), iter([Choice(host, cpu * 1e-3, "")])
+    )
+    ran = []
+    for _ in range(200):
+        variant = measured.fastest(graph, Request(threads=1), rivals).variant
+        ran.append(variant.id)
+        seconds = 2e-3 if variant is gpu else taken * 1e-3
+        stats = {"edges_relaxed": graph.n_edges // 20, "pushes": graph.n_vertices}
+        measured.record(graph, Request(threads=1), variant, stats | {"seconds": seconds})
+        if variant is gpu:
+            measured.downloaded(graph, 1, downloads * 1e-3)
+    close = cpu < measured.CLOSE * (2 + downloads)
+    assert (host.id in ran) is close
+    assert ran[-1] == (host.id if taken < 2 + downloads else gpu.id)
+    if close:
+        tried = ran.index(host.id)
+        assert (tried - 1) * (2 + downloads) >= measured.RUNS * cpu
+        assert ran[tried : tried + 2] == [host.id] * 2
+
+
+def test_a_gpu_is_tried_once_searches_took_as_long_as_copying_the_graph(graph: Graph) -> None:
+    gpu, host = (find(name)[0] for name in NAMES[:2])
+    choices = [Choice(host, 1e-3, ""), Choice(gpu, 20.1e-3, "", once=20e-3)]
+    rivals = ranking._rivals(Request(), choices[0], iter(choices[1:]))
+    ran = []
+    for _ in range(40):
+        variant = measured.fastest(graph, Request(), rivals).variant
+        ran.append(variant.id)
+        seconds = 1e-3 if variant is host else 1e-4
+        stats = {"edges_relaxed": graph.n_edges, "seconds": seconds}
+        measured.record(graph, Request(), variant, stats)
+    assert ran == [host.id] * 22 + [gpu.id] * 18
+
+
+@pytest.mark.parametrize("first", ["cpu", "cuda"])
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+@pytest.mark.usefixtures("emulated_gpu")
+def test_both_kinds_of_device_search_a_graph_of_the_host(
+    first: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The CPU meanwhile leaves out longer edges, and keeps its distances apart from a device's."""
+    for name, value in (("MANY_EDGES", 1), ("_SECONDS", (1e-15, 0.0)), ("FEWER", 1.0)):
+        monkeypatch.setattr(backbone, name, value)
+    monkeypatch.setattr(measured, "SHORT", 0.0)
+    monkeypatch.setattr(ranking, "_gpu_is_worth", lambda *_: True)
+    factors = {} if first == "cpu" else {"near_far@cuda": 1e-6}
+    speeds = Machine(factors=factors, transfer=1e12, launch=1e-4 if first == "cpu" else 1e-9)
+    here = choose_machine.machine("cpu")
+    monkeypatch.setattr(choose_machine, "machine", lambda d: speeds if d == "cuda" else here)
+    monkeypatch.setattr(measured, "CLOSE", 1e6)
+    graph, engines = hubs(dtype, False, 150), []
+    wanted = nearfar.sssp(graph, 3, method="dijkstra", device="cpu")
+    for _ in range(120):
+        paths = nearfar.sssp(graph, 3, threads=1)
+        assert np.array_equal(paths.distances, wanted.distances)
+        assert np.array_equal(paths.predecessors, wanted.predecessors)
+        engines.append(paths.engine.partition("@")[2])
+    assert engines[0] == first
+    assert 2 <= engines.count("cuda") < 60
+    assert engines[-1] == "cpu"  # an emulated device is slow
+    assert backbone._state(graph).shorter is not None
 
 
 def test_the_bits_are_the_same_whatever_is_chosen(graph: Graph) -> None:
@@ -116,7 +193,7 @@ def test_a_method_that_declines_is_not_compared_again(graph: Graph) -> None:
     request = Request(device="cpu", threads=2)
     best(graph, request)
     (rivals,) = CHOICES.held(graph).values()
-    times = {v.id: 1.0 for v, _ in rivals}
+    times = {rival.variant.id: 1.0 for rival in rivals}
     _run(graph, request, times)
     _run(graph, request, times)
     second = rivals[1][0]

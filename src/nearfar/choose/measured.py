@@ -1,11 +1,14 @@
 """Correction of the estimates by measured searches of the same graph.
 
 Estimates err by a factor of two on graphs and machines that they were not fitted to. So methods for
-one source whose estimates are close to the least one, at most one of them on a GPU, are each run
-twice by later searches of a graph, instead of it, and the fastest is used from then on. The first
-run of a method may prepare the graph and does not count. Methods that become faster over the
-searches of a graph are run until they have, while they are close to the fastest. Only searches of
-most of the graph are compared.
+one source whose estimates are close to the least one are each run twice by later searches of a
+graph, instead of it, and the fastest is used from then on. The first run of a method may prepare
+the graph and does not count. Methods that become faster over the searches of a graph are run until
+they have, while they are close to the fastest. Only searches of most of the graph are compared.
+
+Estimates for cores and for a GPU err independently. A method of the other kind of device is
+therefore tried if its estimate is close to what was measured, once the searches have taken as long
+as copying the graph and trying it.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearfar.graph.compared import Compared
 from nearfar.graph.slots import Slot
-from nearfar.registry import Request, Variant
+from nearfar.registry import Chosen, Request, Variant
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
@@ -24,10 +27,13 @@ if TYPE_CHECKING:
 _TIMES: Slot[_Times] = Slot("times of methods")  # by number of threads
 
 CLOSE = 2.0  # estimate over the least one up to which a method is compared
-MOST = 4  # methods compared
+MOST = 4  # methods compared on one kind of device
+RUNS = 2  # of a method that is tried
 SETTLED = 32  # runs after which a method hardly becomes faster
 AHEAD = 1.3  # least time over that of the fastest up to which a method is run so often
 SHORT = 2e-5  # seconds of a search that is too short to compare
+#: Least share of the edges that a search of most of a graph looks at; few in sorted rows.
+_LOOKED_AT = {"cpu": 1 / 2, "cuda": 1 / 64}
 
 
 @dataclass(slots=True)
@@ -36,6 +42,8 @@ class _Times(Compared[str]):
 
     started: set[str] = field(default_factory=set)
     quickest: dict[str, float] = field(default_factory=dict)
+    spent: float = 0.0  # seconds of these searches
+    download: float = 0.0  # seconds to copy the last answer of a GPU
 
 
 def whole(request: Request) -> bool:
@@ -48,35 +56,51 @@ def comparable(request: Request) -> bool:
     return whole(request) and not request.once and request.stats == "basic"
 
 
+def downloaded(graph: Graph, threads: int, seconds: float) -> None:
+    """Record the time to copy the answer of a search on a GPU, which its own time does not have."""
+    times = _TIMES.get(graph, threads)
+    if times is not None:
+        times.download = seconds
+
+
 def record(graph: Graph, request: Request, variant: Variant, stats: dict[str, Any]) -> bool:
     """Record the time of a search that ``auto`` chose; return whether it is one to compare."""
     if request.device == "cuda" or stats["seconds"] < SHORT or not comparable(request):
         return False
     edges, pushes = stats.get("edges_relaxed", 0), stats.get("pushes", 0)
-    if 2 * edges < graph.n_edges and 2 * pushes < graph.n_vertices:
+    if edges < _LOOKED_AT[variant.device] * graph.n_edges and 2 * pushes < graph.n_vertices:
         return False
     times = _TIMES.get(graph, request.threads)
     if times is not None:
         if variant.id in times.started:
+            seconds = stats["seconds"] + (times.download if variant.device == "cuda" else 0.0)
             before = times.quickest.get(variant.id, math.inf)
-            times.quickest[variant.id] = min(before, stats["seconds"])
-            times.add(variant.id, stats["seconds"])
+            times.quickest[variant.id] = min(before, seconds)
+            times.spent += seconds
+            times.add(variant.id, seconds)
         times.started.add(variant.id)
     return True
 
 
-def fastest(
-    graph: Graph, request: Request, rivals: tuple[tuple[Variant, str], ...]
-) -> tuple[Variant, str]:
+def fastest(graph: Graph, request: Request, rivals: tuple[Chosen, ...]) -> Chosen:
     """Return the fastest of the methods so far, or one that is still to be measured."""
     times = _TIMES.of(graph, _Times, request.threads)
-    ids = [variant.id for variant, _ in rivals]
-    variant, reason = rivals[ids.index(times.choose(ids[0], lambda _: ids))]
+    rivals = tuple(rival for rival in rivals if _takes_part(rival, times))
+    ids = [rival.variant.id for rival in rivals]
+    chosen = rivals[ids.index(times.choose(ids[0], lambda _: ids))]
     if any(other not in times.times for other in ids):
-        return variant, reason
+        return chosen
     close = AHEAD * min(times.quickest[name] for name in ids)
-    for other, words in rivals:
-        unsettled = other.learns and times.times[other.id][0] < SETTLED
-        if unsettled and other is not variant and times.quickest[other.id] < close:
-            return other, words
-    return variant, f"{reason}; the fastest measured"
+    for other in rivals:
+        name = other.variant.id
+        unsettled = other.variant.learns and times.solves(name) < SETTLED
+        if unsettled and other is not chosen and times.quickest[name] < close:
+            return other
+    return chosen._replace(reason=f"{chosen.reason}; the fastest measured")
+
+
+def _takes_part(rival: Chosen, times: _Times) -> bool:
+    """Return whether a method is compared by now."""
+    if not rival.after or rival.variant.id in times.started:
+        return True
+    return times.spent >= rival.after and rival.later <= CLOSE * times.least()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from typing import Any
 
 from nearfar.choose import machine as choose_machine
@@ -24,7 +23,7 @@ from nearfar.graph.facts import Facts, NotMeasuredError, degree_spread, share_of
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.prepared import is_prepared
-from nearfar.registry import CHOICES, Estimate, Request, Variant, priced, variants
+from nearfar.registry import CHOICES, Chosen, Estimate, Request, Variant, priced, variants
 from nearfar.system.devices import runtime
 from nearfar.system.html import table
 from nearfar.system.threads import default_threads
@@ -52,11 +51,14 @@ class Choice:
         Estimated time from the variant's cost.
     reason : str
         Reason for the estimate.
+    once : float
+        Part of that time to copy the graph to a device, which later searches do not need.
     """
 
     variant: Variant
     seconds: float
     reason: str
+    once: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,17 +134,19 @@ def estimates(
     """
     speeds = choose_machine.machine(device)
     facts = Facts(graph, speeds.gain, reach)
-    on_the_way, words = _moving(graph, request, speeds) if device == "cuda" else (0.0, "")
+    once, moving, words = 0.0, 0.0, ""
+    if device == "cuda":
+        once, moving, words = _moving(graph, request, speeds)
 
     def listed(facts: Facts) -> list[Choice]:
         found = []
         for v in _accepting(graph, device, request.problem):
             cost = _estimate(v, facts, request)
             if cost is not None:
-                seconds = on_the_way + cost.seconds * speeds.factor(v.id)
+                seconds = once + moving + cost.seconds * speeds.factor(v.id)
                 if request.sparse and v.sparse is None:
                     seconds += _SPARSE * request.n_sources * facts.n
-                found.append(Choice(v, seconds, cost.reason + words))
+                found.append(Choice(v, seconds, cost.reason + words, once))
         if device == "cpu" and request.problem != "sssp":
             found += _source_by_source(facts, request, speeds)
         return sorted(found, key=lambda choice: choice.seconds)
@@ -212,8 +216,8 @@ def _accepting(graph: Graph, device: str, problem: str) -> Iterator[Variant]:
             yield v
 
 
-def _moving(graph: Graph, request: Request, speeds: Machine) -> tuple[float, str]:
-    """Return the seconds of a device call and its transfers, and a description of the transfers."""
+def _moving(graph: Graph, request: Request, speeds: Machine) -> tuple[float, float, str]:
+    """Return the seconds to copy the graph, those of a call and its answer, and a description."""
     n, size = graph.n_vertices, 8 * graph.n_edges + 8 * graph.n_vertices
     bring = 0.0 if at_hand(graph) else size / speeds.transfer
     single = request.problem == "sssp"
@@ -223,7 +227,7 @@ def _moving(graph: Graph, request: Request, speeds: Machine) -> tuple[float, str
     back = rows * graph.weight_dtype.itemsize / speeds.transfer
     upload = f"{size / 1e6:,.0f} MB to upload, {bring * 1e3:.2f} ms"
     words = upload if bring else "the graph is on the device"
-    return speeds.launch + bring + back, f"; {words}"
+    return bring, speeds.launch + back, f"; {words}"
 
 
 def _source_by_source(facts: Facts, request: Request, speeds: Machine) -> Iterator[Choice]:
@@ -312,9 +316,7 @@ def rank(graph: Graph, request: Request) -> list[Choice]:
     return list(_candidates(graph, request, every=True))
 
 
-def cheapest(
-    graph: Graph, request: Request, family: str | None = None
-) -> tuple[Variant, str] | None:
+def cheapest(graph: Graph, request: Request, family: str | None = None) -> Chosen | None:
     """Return the cheapest variant for a request, optionally of one family; cached on the graph."""
     key = (
         request.problem,
@@ -330,7 +332,9 @@ def cheapest(
     )
     found = CHOICES.get(graph, key)
     # Only the `requires` of a variant may depend on more of the request than the key does.
-    if not found or (found[0][0].requires and not _can_serve(found[0][0], graph, request)):
+    if not found or (
+        found[0].variant.requires and not _can_serve(found[0].variant, graph, request)
+    ):
         if len(CHOICES.held(graph)) >= _CHOICES_HELD:
             CHOICES.drop(graph)
         again = _PUT_OFF.filled(graph)
@@ -345,11 +349,11 @@ def cheapest(
     return measured.fastest(graph, request, found)
 
 
-def _close(graph: Graph, request: Request, family: str | None) -> tuple[tuple[Variant, str], ...]:
-    """Return the cheapest variant, if any, and those close enough for later searches to compare."""
+def _close(graph: Graph, request: Request, family: str | None) -> tuple[Chosen, ...]:
+    """Return the cheapest variant, if any, and those that later searches may compare with it."""
     found = _whatever_the_reach(graph, request, family)
     if found is not None:
-        return (found,)
+        return (Chosen(*found),)
     every = family is not None  # the cheapest may be of another family
     fitting = (c for c in _candidates(graph, request, every) if family in (None, c.variant.family))
     first = next(fitting, None)
@@ -358,22 +362,28 @@ def _close(graph: Graph, request: Request, family: str | None) -> tuple[tuple[Va
     return _rivals(request, first, iter(()) if graph.on_device else fitting)
 
 
-def _rivals(
-    request: Request, first: Choice, others: Iterator[Choice]
-) -> tuple[tuple[Variant, str], ...]:
-    """Return the first method and those close enough to it for later searches to compare."""
+def _rivals(request: Request, first: Choice, others: Iterator[Choice]) -> tuple[Chosen, ...]:
+    """Return the first method, those close to it, and those of the other kind of device.
+
+    The latter are tried once searches have taken as long as trying them will, if they are close to
+    what was measured.
+    """
     if request.device == "cuda" or first.seconds < measured.SHORT:
-        return ((first.variant, first.reason),)
-    close = takewhile(lambda c: c.seconds <= measured.CLOSE * first.seconds, others)
-    found = [first]
-    for choice in close:
-        if choice.variant.device == "cuda":
-            fits = all(c.variant.device == "cpu" for c in found)
+        return (Chosen(first.variant, first.reason),)
+    found: dict[str, list[Chosen]] = {}
+    for choice in (first, *others):
+        there, later = choice.variant.device, choice.seconds - choice.once
+        on_it = found.setdefault(there, [])
+        if there == "cuda":
+            fits = not on_it
         else:
-            fits = request.threads > 1 or not choice.variant.parallel
-        if fits:
-            found.append(choice)
-    return tuple((c.variant, c.reason) for c in found[: measured.MOST])
+            fits = request.threads > 1 or not choice.variant.parallel or choice is first
+            fits = fits and (not on_it or later <= measured.CLOSE * on_it[0].later)
+        if fits and len(on_it) < measured.MOST:
+            elsewhere = there != first.variant.device
+            after = choice.once + measured.RUNS * later if elsewhere else 0.0
+            on_it.append(Chosen(choice.variant, choice.reason, later, after))
+    return tuple(chosen for on_it in found.values() for chosen in on_it)
 
 
 def _bounds(request: Request) -> Any:
@@ -408,7 +418,7 @@ def best(graph: Graph, request: Request) -> tuple[Variant, str]:
     """
     found = cheapest(graph, request)
     if found is not None:
-        return found
+        return found.variant, found.reason
     if request.device == "cuda":
         missing = runtime.available()
         if missing is not True:  # the same reason for all variants

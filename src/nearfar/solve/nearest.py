@@ -28,7 +28,7 @@ from nearfar.graph.turns import TurnGraph
 from nearfar.options import Device, check_limit
 from nearfar.raster.raster import Raster
 from nearfar.raster.solve import cost_distance
-from nearfar.registry import CHOICES, Variant
+from nearfar.registry import CHOICES, Chosen
 from nearfar.solve.arrays import clear_unreached, distinct_sources, external_names
 from nearfar.solve.k_nearest import Nearest, k_nearest
 from nearfar.solve.matrix.fresh import MatrixGraph, is_fresh
@@ -46,9 +46,7 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import module_of, to_host
 from nearfar.system.threads import check_threads
 
-_CHOICES_OF_JOINED: Slot[dict[Hashable, tuple[tuple[Variant, str], ...]]] = Slot(
-    "choices with joined sources"
-)
+_CHOICES_OF_JOINED: Slot[dict[Hashable, tuple[Chosen, ...]]] = Slot("choices with joined sources")
 
 
 def nearest(

@@ -9,6 +9,7 @@ from typing import Any, Unpack, cast
 from nearfar.algorithms.bidirectional.cpu import path_between
 from nearfar.answer.paths import Paths
 from nearfar.answer.turn_paths import turn_paths
+from nearfar.choose import measured
 from nearfar.errors import OptionError, VertexError, not_reached, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -222,6 +223,7 @@ def solve_one(
         began = time.perf_counter()
         paths.bring_to_host()
         paths.stats["download_seconds"] = time.perf_counter() - began
+        measured.downloaded(found.plan.timed, request.threads, paths.stats["download_seconds"])
     paths.stats["call_seconds"] = time.perf_counter() - entered
     if stats is not None:
         stats.update(paths.stats, engine=paths.engine, reason=paths.reason)

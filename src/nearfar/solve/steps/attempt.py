@@ -166,7 +166,9 @@ def _search(plan: Plan, source: int) -> Answer:
     if plan.spends:
         found = answer.distances if measured.whole(request) else None
         backbone.record(plan.graph, answer.stats["seconds"], found)
-    compared = plan.method == "auto" and measured.record(graph, request, variant, answer.stats)
+    compared = plan.method == "auto" and measured.record(plan.timed, request, variant, answer.stats)
+    if compared and near is not None:  # which has a choice of its own
+        measured.record(near.graph, request, variant, answer.stats)
     if compared and plan.compares:
         seconds = answer.stats["seconds"]
         renumbered.record(plan.to_search, kind_of(request), near is not None, seconds)

@@ -45,6 +45,7 @@ class Plan(NamedTuple):
 
     graph: Graph  # graph with weights in the dtype of the computation
     to_search: Graph  # the graph itself, or the same without edges that are longer than a path
+    timed: Graph  # the graph with which the times of searches are stored that decide on the variant
     request: Request
     method: str  # method named by the caller
     options: dict[str, Any]  # options given by the caller
@@ -59,7 +60,7 @@ class Plan(NamedTuple):
     given: Graph | None = None  # the graph as given, if `graph` has its weights in int32
     near: Renumbered | None = None  # the graph to search with other numbers
     compares: bool = False  # whether times of searches decide about the numbers
-    waits: bool = False  # whether they decide when to look for longer edges, on the CPU
+    spends: bool = False  # whether they decide when to look for longer edges, on the CPU
     in_turns: bool = False  # whether they decide about these edges on a GPU
     keep: bool = False  # whether rows stay on the device
     reduction: RowReduction | None = None  # quantity kept of each row
@@ -73,11 +74,6 @@ class Plan(NamedTuple):
     def on_device(self) -> bool:
         """Whether the variant solves a batch on the device."""
         return self.variant.device == "cuda" and not self.by_source
-
-    @property
-    def spends(self) -> bool:
-        """Whether the time of a search counts towards looking for longer edges."""
-        return self.waits and self.variant.device == "cpu"
 
     @property
     def signed(self) -> bool:
@@ -96,19 +92,22 @@ class Plan(NamedTuple):
         if self.in_turns:
             plan = plan._replace(to_search=self.graph, in_turns=False)
         compares = _compares_numbers(plan.to_search, plan.request, plan.method, variant)
-        return plan._replace(near=None, compares=compares)
+        spends = self.spends and variant.device == "cpu"
+        return plan._replace(near=None, compares=compares, spends=spends)
 
     def wider(self) -> Plan:
         """Return a plan that computes in 64 bits."""
         graph = widest(self.graph)
-        return self._replace(graph=graph, to_search=graph, near=None, waits=False, in_turns=False)
+        plan = self._replace(graph=graph, to_search=graph, timed=graph, near=None)
+        return plan._replace(spends=False, in_turns=False)
 
     def as_given(self) -> Plan:
         """Return a plan that computes with the weights as given, from now on."""
         assert self.given is not None
         graph = self.given
         keep_dtype(graph)
-        plan = self._replace(graph=graph, to_search=graph, given=None, waits=False, in_turns=False)
+        plan = self._replace(graph=graph, to_search=graph, timed=graph, given=None)
+        plan = plan._replace(spends=False, in_turns=False)
         return plan.using(*_choice(graph, self.request, self.method, self.allow_unsafe))
 
     def searched(self, why: str, **request: Any) -> Plan:
@@ -123,8 +122,8 @@ class Plan(NamedTuple):
             raise VariantUnavailable(f"{self.variant.id}: {declined}") from declined
         if isinstance(self.graph, MatrixGraph):
             self.graph.check()  # raises if the method is unknown
-        for key, found in CHOICES.held(self.to_search).items():
-            CHOICES.put(self.to_search, found[:1], key)  # it would be compared again
+        for key, found in CHOICES.held(self.timed).items():
+            CHOICES.put(self.timed, found[:1], key)  # it would be compared again
         return self.using(*_choice(self.graph, self.request, "auto", self.allow_unsafe))
 
     def within(self, memory: int) -> Plan:
@@ -168,18 +167,21 @@ def first_plan(
         before = graph
         graph = in_int32_if_faster(graph, request)
         given = None if graph is before else before
-    to_search, waits = graph, False
+    to_search, spends = graph, False
     shorter = plain and shorter and not bare and graph.n_edges >= backbone.MANY_EDGES
     if shorter and request.device != "cuda":
-        to_search, waits = _without_longer_edges(graph, request)
+        to_search, spends = _without_longer_edges(graph, request)
+    timed = to_search
     if bare:
         variant, reason = UNCHECKED, "one search of a matrix, whose edges are checked on the way"
     else:
         variant, reason = _choice(to_search, request, method, allow_unsafe)
+        there = variant.device == "cuda"
+        if there and to_search is not graph and variant.can_run(graph, request) is not True:
+            here = request._replace(device="cpu")  # all edges do not fit
+            variant, reason = _choice(to_search, here, method, allow_unsafe)
         if variant.device == "cuda":
-            if to_search is not graph:
-                to_search, waits = graph, False
-                variant, reason = _choice(graph, request, method, allow_unsafe)
+            to_search, spends = graph, False  # a device leaves out edges by itself
             in_turns = shorter and _whole_rows(request) and not is_prepared(graph)
             if in_turns:
                 to_search, variant, reason = _without_longer_on_device(
@@ -202,6 +204,7 @@ def first_plan(
     return Plan(
         graph=graph,
         to_search=to_search,
+        timed=timed,
         request=request,
         method=method,
         options=options,
@@ -216,7 +219,7 @@ def first_plan(
         given=given,
         near=near,
         compares=compares,
-        waits=waits,
+        spends=spends,
         in_turns=in_turns,
     )
 
@@ -343,7 +346,7 @@ def select(
             wanted = request._replace(device=find(method, request.device)[0].device)
         found = ranking.cheapest(graph, wanted, family)
         if found is not None:
-            return found[0], f"the cheapest of {family}: {found[1]}"
+            return found.variant, f"the cheapest of {family}: {found.reason}"
     reasons = []
     for candidate in find(method, request.device, allow_unsafe=allow_unsafe):
         answer = candidate.can_run(graph, request)
