@@ -51,6 +51,7 @@ def test_graph_of_the_host_whose_searches_auto_leaves_to_the_device(
     monkeypatch.setattr(backbone, "_SECONDS", (1e-9, 0.0))
     graph = generate("uniform_random", vertices=300_000, degree=8, seed=5)
     wanted = nearfar.sssp(graph, 1, method="dijkstra", device="cpu").distances
+    nearfar.sssp(graph, 1, device="cuda")  # copies the graph
     for _ in range(6):
         paths = nearfar.sssp(graph, 1)
         compiler.finish_background()
