@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from nearfar.system.devices import runtime
 from tests.durations import Durations
 from tests.emulator import checked_loads, emulated_gpu, several_ranges
 from tests.program import cycle_file, graph_file, named_file
@@ -33,6 +34,14 @@ def pytest_configure(config: pytest.Config) -> None:
     # Speeds that `nearfar tune` stored for this machine choose no method in a test.
     os.environ["NEARFAR_CACHE"] = str(Path(tempfile.gettempdir(), "nearfar-tests"))
     gc.disable()  # until ten thousand tests are collected, none of which is garbage
+
+
+@pytest.fixture(autouse=True)
+def no_gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide this machine's GPUs from tests of the host, which find the same on every machine."""
+    if request.node.get_closest_marker("gpu") is None and runtime.available() is True:
+        monkeypatch.setattr(runtime, "available", lambda: "no CUDA device: a test of the host")
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
 
 def pytest_collection_finish() -> None:
