@@ -355,9 +355,19 @@ def test_transfer_is_in_the_estimate_and_in_the_reason(grid: Graph) -> None:
     DEVICE_GRAPH.put(grid, object())
     ranked = estimates(grid, Request(), "cuda")
     moved = (8 * grid.n_edges + 8 * grid.n_vertices) / H200.transfer
+    moved += choose._FRESH[0] + choose._FRESH[1] * grid.n_vertices
     for choice in ranked:
         assert cold[choice.variant.id] - choice.seconds == pytest.approx(moved, rel=1e-6)
     assert "on the device" in ranked[0].reason
+
+
+def test_cores_take_what_ends_early(emulated_gpu: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choose, "_gpu_is_worth", lambda *_: True)
+    made = generate("grid", rows=300, columns=300)
+    with assumed("cpu", replace(CPU, factors={v.id: 1e3 for v in priced("cpu", "sssp")})):
+        assert first(made, threads=2).endswith("@cuda")
+        for limit, device in ((made.mean_weight * 5, "cpu"), (made.mean_weight * 900, "cuda")):
+            assert first(made, sources=(7,), limit=limit, threads=2).endswith(device)
 
 
 def test_many_sources_pay_for_the_move() -> None:

@@ -163,6 +163,7 @@ def test_both_kinds_of_device_search_a_graph_of_the_host(
         monkeypatch.setattr(backbone, name, value)
     monkeypatch.setattr(measured, "SHORT", 0.0)
     monkeypatch.setattr(ranking, "_gpu_is_worth", lambda *_: True)
+    monkeypatch.setattr(ranking, "_FRESH", (0.0, 0.0))
     factors = {} if first == "cpu" else {"near_far@cuda": 1e-6}
     speeds = Machine(factors=factors, transfer=1e12, launch=1e-4 if first == "cpu" else 1e-9)
     here = choose_machine.machine("cpu")

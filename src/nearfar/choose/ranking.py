@@ -19,7 +19,7 @@ from nearfar.choose.machine import Machine
 from nearfar.cpu.costs import bucket_search
 from nearfar.cuda.device_graph import at_hand
 from nearfar.errors import VariantUnavailable
-from nearfar.graph.facts import Facts, NotMeasuredError, degree_spread, share_of_edges
+from nearfar.graph.facts import Facts, NotMeasuredError, degree_spread, share_of_edges, within
 from nearfar.graph.graph import Graph
 from nearfar.graph.slots import Slot
 from nearfar.prepared import is_prepared
@@ -30,6 +30,11 @@ from nearfar.system.threads import default_threads
 
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is considered, unless one is in use
 _CALL = 2e-4  # the same if one is in use
+_FRESH = (
+    1.5e-3,
+    6e-9,
+)  # seconds of the first search on a device, and per vertex, that later ones save
+_NEAR = 1024  # vertices within a limit that cores reach before a GPU has answered
 _SPARSE = 2.5e-9  # seconds to look at an entry of a row that becomes sparse
 _LARGE = 20_000  # vertices of graphs on which a call from Python per source takes little
 #: Sample searches that estimate how early a request's searches stop, and their largest share of the
@@ -52,7 +57,7 @@ class Choice:
     reason : str
         Reason for the estimate.
     once : float
-        Part of that time to copy the graph to a device, which later searches do not need.
+        Part of it to copy the graph to a device, which later searches save.
     """
 
     variant: Variant
@@ -219,13 +224,15 @@ def _accepting(graph: Graph, device: str, problem: str) -> Iterator[Variant]:
 def _moving(graph: Graph, request: Request, speeds: Machine) -> tuple[float, float, str]:
     """Return the seconds to copy the graph, those of a call and its answer, and a description."""
     n, size = graph.n_vertices, 8 * graph.n_edges + 8 * graph.n_vertices
-    bring = 0.0 if at_hand(graph) else size / speeds.transfer
+    bring = 0.0
+    if not at_hand(graph):
+        bring = size / speeds.transfer + _FRESH[0] + _FRESH[1] * graph.n_vertices
     single = request.problem == "sssp"
     width = n if single or request.targets is None else len(request.targets)
     stays = graph.on_device or not request.comes_back
     rows = 0 if stays else (1 if single else request.n_sources) * width
     back = rows * graph.weight_dtype.itemsize / speeds.transfer
-    upload = f"{size / 1e6:,.0f} MB to upload, {bring * 1e3:.2f} ms"
+    upload = f"{size / 1e6:,.0f} MB to upload, {bring * 1e3:.2f} ms the first time"
     words = upload if bring else "the graph is on the device"
     return bring, speeds.launch + back, f"; {words}"
 
@@ -344,9 +351,20 @@ def cheapest(graph: Graph, request: Request, family: str | None = None) -> Chose
         if _PUT_OFF.filled(graph) and not again:
             return found[0]  # the next search measures
         CHOICES.put(graph, found, key)
-    if len(found) == 1 or not measured.comparable(request):
-        return found[0]
-    return measured.fastest(graph, request, found)
+    if len(found) > 1 and measured.comparable(request):
+        return measured.fastest(graph, request, found)
+    if found[0].variant.device == "cuda" and _ends_early(graph, request):
+        return cheapest(graph, request._replace(device="cpu"), family)
+    return found[0]
+
+
+def _ends_early(graph: Graph, request: Request) -> bool:
+    """Return whether the search of a request reaches few vertices, within a limit."""
+    if request.problem != "sssp" or request.limit is None or request.device != "auto":
+        return False
+    if graph.n_negative:
+        return False
+    return within(graph, request.limit, request.sources, useful=_NEAR) is not None
 
 
 def _close(graph: Graph, request: Request, family: str | None) -> tuple[Chosen, ...]:
