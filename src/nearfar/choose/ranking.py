@@ -226,7 +226,9 @@ def _moving(graph: Graph, request: Request, speeds: Machine) -> tuple[float, flo
     n, size = graph.n_vertices, 8 * graph.n_edges + 8 * graph.n_vertices
     bring = 0.0
     if not at_hand(graph):
-        bring = size / speeds.transfer + _FRESH[0] + _FRESH[1] * graph.n_vertices
+        bring = size / speeds.transfer
+        if request.problem == "sssp" or request.once:  # others are not compared later
+            bring += _FRESH[0] + _FRESH[1] * graph.n_vertices
     single = request.problem == "sssp"
     width = n if single or request.targets is None else len(request.targets)
     stays = graph.on_device or not request.comes_back
