@@ -28,7 +28,7 @@ from nearfar.solve.many import all_pairs, distances
 
 def _matrix(G: BackendGraph, weight: Any, predecessors: bool = False) -> Any:
     if len(G) == 0:
-        raise NotImplementedError("the graph is empty")
+        raise NotImplementedError(_EMPTY)
     try:
         return all_pairs(G.weighted(weight), predecessors=predecessors)
     except NegativeCycleError:
@@ -101,7 +101,7 @@ class _Rows(NamedTuple):
 
 def _summaries(G: BackendGraph, solved: Graph, sources: NDArray[np.int64] | None = None) -> _Rows:
     if len(G) == 0:
-        raise NotImplementedError("the graph is empty")
+        raise NotImplementedError(_EMPTY)
     whole = solved.weight_dtype.kind == "i" and not solved.n_negative
     if whole and not may_saturate(solved, 2**53 // len(G)):  # sums are exact in float64
         others, sums, most = distances(solved, sources, reduce="summary")
@@ -122,11 +122,17 @@ def _summaries(G: BackendGraph, solved: Graph, sources: NDArray[np.int64] | None
     return _Rows(count, total, farthest)
 
 
+_GIVEN = "distances are given: nothing is left to compute"
+_EMPTY = "the graph is empty: NetworkX decides"
+
+
 def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
     """Return the eccentricity of one vertex or of several: the distance of the farthest vertex."""
     if sp is not None:
-        raise NotImplementedError("distances are given: nothing is left to compute")
-    if v is None and len(G) and not G.weighted(weight).n_negative:
+        raise NotImplementedError(_GIVEN)
+    if len(G) == 0:
+        raise NotImplementedError(_EMPTY)
+    if v is None and not G.weighted(weight).n_negative:
         return dict(zip(G.names, _extent(measures.eccentricity, G, weight).tolist(), strict=True))
     single = v is not None and G.has(v)
     names: Iterable[Any] = [v] if single else list(G.original.nbunch_iter(v))
@@ -149,7 +155,7 @@ def _extent(measure: Callable[[Graph], Any], G: BackendGraph, weight: Any, e: An
     if e is not None:
         raise NotImplementedError("eccentricities are given: nothing is left to compute")
     if len(G) == 0:
-        raise NotImplementedError("the graph is empty")
+        raise NotImplementedError(_EMPTY)
     solved = G.weighted(weight)
     if solved.n_negative:
         raise NotImplementedError("a negative weight: NetworkX decides")
@@ -216,9 +222,16 @@ def average_shortest_path_length(
 
 
 def closeness_centrality(
-    G: BackendGraph, u: Any = None, distance: Any = None, wf_improved: bool = True
+    G: BackendGraph,
+    u: Any = None,
+    distance: Any = None,
+    wf_improved: bool = True,
+    *,
+    sp: Any = None,
 ) -> Any:
     """Return the reciprocal of the mean distance to a vertex from those that reach it."""
+    if sp is not None:
+        raise NotImplementedError(_GIVEN)
     if u is not None and not G.has(u):
         raise nx.NodeNotFound(f"Source {u} is not in G")
     sources = None if u is None else np.array([G.places[u]])
