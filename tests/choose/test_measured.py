@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import numpy as np
 import pytest
 
 import nearfar
-from nearfar import Graph
+from nearfar import Graph, Paths
 from nearfar.choose import machine as choose_machine
 from nearfar.choose import measured, ranking
 from nearfar.choose.machine import Machine
 from nearfar.choose.ranking import Choice, best
 from nearfar.generators import generate
 from nearfar.graph.same_distances import backbone
+from nearfar.options import Device
 from nearfar.registry import CHOICES, Chosen, Declined, Request, find
+from nearfar.solve.steps import plan
 from nearfar.solve.steps.plan import first_plan
+from nearfar.system.devices import compiler, runtime
 from tests.graph.test_backbone import hubs
 
 
@@ -180,6 +186,53 @@ def test_both_kinds_of_device_search_a_graph_of_the_host(
     assert 2 <= engines.count("cuda") < 60
     assert engines[-1] == "cpu"  # an emulated device is slow
     assert backbone._state(graph).shorter is not None
+
+
+@pytest.mark.usefixtures("emulated_gpu")
+def test_cores_search_while_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_kernel, may_go_on = compiler.compile_kernel, threading.Event()
+
+    def slow(name: str, *given: Any) -> bytes:
+        if threading.current_thread() is not threading.main_thread():
+            may_go_on.wait(60)
+        return compile_kernel(name, *given)
+
+    monkeypatch.setattr(compiler, "compile_kernel", slow)
+    monkeypatch.setattr(compiler, "_in_background", {})
+    monkeypatch.setattr(ranking, "_gpu_is_worth", lambda *_: True)
+    monkeypatch.setattr(ranking, "_FRESH", (0.0, 0.0))
+    monkeypatch.setattr(measured, "CLOSE", 0.0)
+    here, there = choose_machine.machine("cpu"), Machine({"near_far@cuda": 1e-6}, 1e12, 1e-9)
+    monkeypatch.setattr(choose_machine, "machine", lambda d: there if d == "cuda" else here)
+    graph = hubs("int32", True, 150)
+    wanted = nearfar.sssp(graph, 3, method="dijkstra", device="cpu")
+
+    def solved(device: Device = "auto") -> Paths:
+        paths = nearfar.sssp(graph, 3, device=device, threads=1)
+        assert np.array_equal(paths.distances, wanted.distances)
+        assert np.array_equal(paths.predecessors, wanted.predecessors)
+        return paths
+
+    for _ in range(4):
+        paths = solved()
+        assert paths.engine.endswith("@cpu")
+        assert "compiled meanwhile" in paths.reason
+    may_go_on.set()
+    for _ in range(20):  # one program after the other
+        compiler.finish_background()
+        if nearfar.sssp(graph, 3, threads=1).engine.endswith("@cuda"):
+            break
+    may_go_on.clear()
+    paths = solved()
+    assert paths.engine == "near_far@cuda"
+    assert "predecessor_device_seconds" not in paths.stats
+    may_go_on.set()
+    compiler.finish_background()
+    assert "predecessor_device_seconds" in solved().stats
+    monkeypatch.setattr(plan, "_COMPILED", 0)  # a larger graph waits
+    runtime._programs.clear()
+    monkeypatch.setattr(compiler, "_in_background", {})
+    assert nearfar.sssp(hubs("int32", True, 160), 3).engine == "near_far@cuda"
 
 
 def test_the_bits_are_the_same_whatever_is_chosen(graph: Graph) -> None:

@@ -19,6 +19,7 @@ from nearfar.errors import GraphError, OutOfMemoryError, not_reached
 from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.prepared import is_prepared
+from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
 from nearfar.system.html import facts_table
 
@@ -93,6 +94,7 @@ class Paths:
     limit: int | float | None = None
     _predecessors: Any = None
     _threads: int = 1  # for predecessors
+    _waits: bool = True  # until a kernel for them is compiled; else cores find them meanwhile
     _read: int = 0  # edges read for paths without predecessors
 
     @property
@@ -116,15 +118,19 @@ class Paths:
             tight_predecessors,
             self.graph,
             self._source_index,
-            self.distances,
             threads=self._threads,
             stats=self.stats,
         )
         if self.engine.endswith("@cuda") and DEVICE_GRAPH.filled_anywhere(self.graph):
             # The edges are already on the device: transfers cost less than a pass on the host.
-            with contextlib.suppress(OutOfMemoryError):
-                return make(by_device=True)
-        return make()
+            with (
+                contextlib.suppress(OutOfMemoryError, runtime.Compiling),
+                runtime.compiling_in_background(not self._waits),
+            ):
+                return make(self.distances, by_device=True)
+            if not self._waits:
+                self.bring_to_host()
+        return make(self.distances)
 
     @property
     def _host_predecessors(self) -> NDArray[Any]:

@@ -203,6 +203,7 @@ def solve_one(
     )
     plan = first_plan(graph, request, method, options or {}, allow_unsafe=allow_unsafe)
     found = solve(plan, request.sources)
+    cuda = found.plan.variant.device == "cuda"
     paths = Paths(
         graph,
         start,
@@ -213,12 +214,12 @@ def solve_one(
         limit=request.limit,
         _predecessors=found.predecessors,
         _threads=request.threads,
+        _waits=not (cuda and found.plan.waits_on_cores),
     )
     if predecessors:
         began = time.perf_counter()
         _ = paths.predecessors  # computed now, on the device of the distances
         paths.stats.setdefault("predecessor_seconds", time.perf_counter() - began)
-    cuda = found.plan.variant.device == "cuda"
     if cuda and not graph.on_device and is_device_array(paths.distances):
         began = time.perf_counter()
         paths.bring_to_host()

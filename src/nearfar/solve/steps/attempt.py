@@ -86,11 +86,13 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Answer | Plan:
     graph, request = plan.graph, plan.request
     try:
         if plan.single:
-            answer = _search(plan, rows[0])
+            answer = (_search if plan.variant.device == "cpu" else _on_gpu)(plan, rows[0])
         else:
             answer = (_source_by_source if plan.by_source else _batch)(plan, rows, out)
     except Declined as declined:
         return plan.without(declined)
+    except runtime.Compiling:
+        return plan.meanwhile()
     except NegativeCycleError:
         if plan.method != "auto" or plan.by_source:
             raise
@@ -173,6 +175,12 @@ def _search(plan: Plan, source: int) -> Answer:
         seconds = answer.stats["seconds"]
         renumbered.record(plan.to_search, kind_of(request), near is not None, seconds)
     return answer
+
+
+def _on_gpu(plan: Plan, source: int) -> Answer:
+    """Search on a GPU, or raise Compiling if cores are to search meanwhile."""
+    with runtime.compiling_in_background(plan.waits_on_cores):
+        return _search(plan, source)
 
 
 def _in_turns(plan: Plan, sources: Any, work: Workspace) -> Answer:

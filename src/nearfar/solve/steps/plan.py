@@ -38,6 +38,7 @@ from nearfar.registry import (
 from nearfar.solve.matrix.fresh import UNCHECKED, MatrixGraph, takes
 
 _SEVERAL = 4  # sources from which converting the weights for them saves time
+_COMPILED = 1 << 25  # edges of a search on cores that takes about as long as compiling kernels
 
 
 class Plan(NamedTuple):
@@ -74,6 +75,13 @@ class Plan(NamedTuple):
     def on_device(self) -> bool:
         """Whether the variant solves a batch on the device."""
         return self.variant.device == "cuda" and not self.by_source
+
+    @property
+    def waits_on_cores(self) -> bool:
+        """Whether cores search while kernels of the variant are compiled."""
+        asked = self.request.device == "auto" == self.method and not self.options
+        there = self.variant.device == "cuda" and not self.graph.on_device
+        return asked and there and self.graph.n_edges < _COMPILED
 
     @property
     def signed(self) -> bool:
@@ -115,6 +123,12 @@ class Plan(NamedTuple):
         single = self.request._replace(problem="sssp", **request)
         chosen, reason = select(self.graph, single, "auto")
         return self.using(chosen, f"{self.reason}; {why}: {reason}", {})
+
+    def meanwhile(self) -> Plan:
+        """Return a plan for cores, while kernels are compiled."""
+        here = self.request._replace(device="cpu")
+        chosen, reason = _choice(self.graph, here, "auto", self.allow_unsafe)
+        return self.using(chosen, f"{reason}; kernels for a GPU are compiled meanwhile")
 
     def without(self, declined: Declined) -> Plan:
         """Return a plan with another variant, after the current one declined."""
