@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -491,6 +493,33 @@ def test_no_gpu_is_looked_for_where_none_can_win(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(runtime, "available", asked)
     graph = generate("uniform_random", vertices=100, degree=4)
     assert choose.best(graph, Request(device="auto"))[0].device == "cpu"
+
+
+def test_cores_search_while_a_device_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second for CuPy, which a thread takes."""
+    may_go_on, asked = threading.Event(), []
+    monkeypatch.setattr(runtime, "opened", 0)
+    monkeypatch.setattr(runtime, "_opening", None)
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    monkeypatch.setattr(runtime.importlib.util, "find_spec", lambda _: object())
+    monkeypatch.setattr(runtime, "import_and_open", lambda: may_go_on.wait(60))
+    monkeypatch.setattr(runtime, "available", lambda: asked.append(1) or "none")
+    graph = generate("uniform_random", vertices=100_000, degree=6)
+    request = Request(device="auto")
+    for _ in range(2):
+        assert choose.best(graph, request)[0].device == "cpu"
+    assert not asked
+    choose.rank(graph, request)  # of all variants
+    assert len(asked) == 1
+    with assumed("cpu", replace(CPU, factors={v.id: 1e3 for v in priced("cpu", "sssp")})):
+        choose.best(graph, request)  # takes longer than opening a device
+    assert len(asked) == 2
+    may_go_on.set()
+    assert runtime._opening is not None
+    runtime._opening.join()
+    assert len(asked) == 3
+    choose.best(graph, request)
+    assert len(asked) == 4  # chosen again, with the device
 
 
 # --- the machine ----------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from nearfar.system.threads import default_threads
 
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is considered, unless one is in use
 _CALL = 2e-4  # the same if one is in use
+_OPENING = 1.0  # the same while CuPy is loaded and the device opened
 _FRESH = (
     1.5e-3,
     6e-9,
@@ -269,21 +270,27 @@ def _candidates(graph: Graph, request: Request, every: bool = False) -> Iterator
     found = []
     if request.device in ("auto", "cpu"):
         found = estimates(graph, request, "cpu", every=every)
-    if request.device == "cuda" or (request.device == "auto" and _gpu_is_worth(graph, found)):
+    if request.device == "cuda" or (
+        request.device == "auto" and _gpu_is_worth(graph, found, every)
+    ):
         on_gpu = estimates(graph, request, "cuda")
         found = sorted([*found, *on_gpu], key=lambda choice: choice.seconds)
     return (choice for choice in found if _can_serve(choice.variant, graph, request))
 
 
-def _gpu_is_worth(graph: Graph, here: list[Choice]) -> bool:
-    """Return whether a GPU is allowed, available and possibly faster.
+def _gpu_is_worth(graph: Graph, here: list[Choice], wait: bool = True) -> bool:
+    """Return whether a GPU is available and possibly faster.
 
-    Importing CuPy takes about a second and small graphs never gain, so it is not imported for them.
-    Without a device the graph's reach is not estimated either.
+    Importing CuPy takes about a second and small graphs never gain, so it is not imported for them,
+    and for others meanwhile, unless the caller waits. Without a device the graph's reach is not
+    estimated either.
     """
     least = _CALL if runtime.in_use() else _WORTH
-    if not graph.on_device and here and here[0].seconds <= least:
-        return False
+    if not graph.on_device and here:
+        if here[0].seconds <= least:
+            return False
+        if not wait and here[0].seconds < _OPENING and runtime.opening():
+            return False
     if runtime.available() is not True:
         return False
     # Bytes of arrays, packed edges and queues; a graph that does not fit is solved on the host.
@@ -337,6 +344,7 @@ def cheapest(graph: Graph, request: Request, family: str | None = None) -> Chose
         request.comes_back,
         request.sparse,
         choose_machine.generation,
+        runtime.opened,
         family,
     )
     found = CHOICES.get(graph, key)

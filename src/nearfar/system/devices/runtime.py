@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import importlib.util
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
@@ -63,6 +65,33 @@ def available() -> Literal[True] | str:
     except MissingDependencyError as error:
         return f"kernels cannot be compiled: {error}"
     return True
+
+
+opened = 0  # whether a thread has opened the device; what was chosen before is chosen again
+_opening: threading.Thread | None = None
+_opening_lock = threading.Lock()
+
+
+def opening() -> bool:
+    """Return whether a thread loads CuPy and opens the device, which the first call starts.
+
+    It is not a daemon, since the driver must not be opened while the process exits.
+    """
+    global _opening
+    with _opening_lock:
+        if _opening is None:
+            if "cupy" in sys.modules or importlib.util.find_spec("cupy") is None:
+                return False
+            _opening = threading.Thread(target=_open, name="nearfar loads CuPy")
+            _opening.start()
+        return _opening.is_alive()
+
+
+def _open() -> None:
+    global opened
+    import_and_open()
+    available()
+    opened = 1
 
 
 _LARGE = 1 << 20  # bytes that are uploaded without staging
