@@ -189,7 +189,7 @@ class Chosen(NamedTuple):
 
     variant: Variant
     reason: str
-    later: float = 0.0  # estimated seconds of a search with the graph on the device
+    later: float = 0.0  # estimated seconds, without those that only a first search takes
     after: float = 0.0  # seconds of searches after which it may be tried
 
 

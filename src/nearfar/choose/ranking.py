@@ -31,10 +31,7 @@ from nearfar.system.threads import default_threads
 _WORTH = 2e-3  # seconds on the CPU below which no GPU is considered, unless one is in use
 _CALL = 2e-4  # the same if one is in use
 _OPENING = 1.0  # the same while CuPy is loaded and the device opened
-_FRESH = (
-    1.5e-3,
-    6e-9,
-)  # seconds of the first search on a device, and per vertex, that later ones save
+_FRESH = 1.5e-3, 6e-9  # seconds that later searches on a device save, and of these per vertex
 _NEAR = 1024  # vertices within a limit that cores reach before a GPU has answered
 _SPARSE = 2.5e-9  # seconds to look at an entry of a row that becomes sparse
 _LARGE = 20_000  # vertices of graphs on which a call from Python per source takes little
@@ -58,7 +55,7 @@ class Choice:
     reason : str
         Reason for the estimate.
     once : float
-        Part of it to copy the graph to a device, which later searches save.
+        Part of it that only the first search of a graph on a device takes.
     """
 
     variant: Variant
@@ -364,7 +361,7 @@ def cheapest(graph: Graph, request: Request, family: str | None = None) -> Chose
     if len(found) > 1 and measured.comparable(request):
         return measured.fastest(graph, request, found)
     if found[0].variant.device == "cuda" and _ends_early(graph, request):
-        return cheapest(graph, request._replace(device="cpu"), family)
+        return cheapest(graph, request._replace(device="cpu"), family) or found[0]
     return found[0]
 
 

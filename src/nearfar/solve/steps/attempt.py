@@ -92,6 +92,8 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Answer | Plan:
     except Declined as declined:
         return plan.without(declined)
     except runtime.Compiling:
+        if not plan.waits_on_cores:
+            raise
         return plan.meanwhile()
     except NegativeCycleError:
         if plan.method != "auto" or plan.by_source:
