@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import nearfar
+from nearfar import _cpu
 from nearfar.algorithms.johnson.cpu import shifted
 from nearfar.cpu.potentials import potentials
 from nearfar.errors import NegativeCycleError, OptionError
+from nearfar.generators import generate
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import all_pairs, distances
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of
@@ -103,3 +105,60 @@ def test_splib_rows():
     for row, source in zip(found, [1, 18, 4001], strict=True):
         single = nearfar.sssp(graph, source, method="goldberg_radzik").distances
         np.testing.assert_array_equal(row, single)
+
+
+def acyclic(n: int, dtype: str) -> Graph:
+    """Return a path and edges from lower to higher numbers, all of negative weight."""
+    rng = np.random.default_rng(3)
+    tails = np.concatenate([np.arange(n - 1), rng.integers(0, n - 1, 4 * n)])
+    heads = np.minimum(tails + rng.integers(1, n // 20, len(tails)), n - 1)
+    heads[: n - 1] = np.arange(1, n)
+    weights = -rng.integers(1, 1000, len(tails))
+    return Graph.from_edges(tails, heads, weights.astype(dtype), n_vertices=n)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_potentials_of_acyclic_graphs_take_two_rounds(dtype: str) -> None:
+    """A queue takes as many rounds as the longest path has edges."""
+    graph = acyclic(4000, dtype)
+    found = np.empty(graph.n_vertices, dtype)
+    stats = _cpu.bellman_ford_goldberg_radzik(graph.view, -1, found, True)
+    assert stats["edges_relaxed"] <= 2 * graph.n_edges
+    assert stats["proven"] == (dtype == "float64")
+    other = np.empty_like(found)
+    _cpu.bellman_ford_subtree(graph.view, -1, other, True)
+    np.testing.assert_array_equal(found, other)
+    np.testing.assert_array_equal(potentials(graph), other)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_later_searches_of_auto_use_potentials(dtype: str) -> None:
+    made = generate("uniform_random", vertices=6000, degree=8, seed=4, high=9000)
+    shift = np.random.default_rng(5).integers(0, 20_000, made.n_vertices)
+    weights = made.effective_weights + shift[made.tails(np.int64)] - shift[made.indices]
+    scale = 1.0 if dtype[0] == "i" else 0.37
+    graph = Graph(made.indptr, made.indices, (weights * scale).astype(dtype), directed=True)
+    assert graph.n_negative
+    sources = [0, 17, 5999]
+    wanted = [nearfar.sssp(graph, s, method="tarjan_subtree") for s in sources]
+    engines = []
+    for turn in range(15):
+        paths = nearfar.sssp(graph, sources[turn % 3], device="cpu", threads=1)
+        np.testing.assert_array_equal(paths.distances, wanted[turn % 3].distances)
+        np.testing.assert_array_equal(paths.predecessors, wanted[turn % 3].predecessors)
+        assert paths.distances.dtype == dtype
+        engines.append(paths.engine)
+    assert engines.count("johnson_search@cpu") >= 2
+
+
+def test_a_cycle_elsewhere_leaves_a_search_to_another_method() -> None:
+    tails, heads, weights = [0, 1, 2, 3], [1, 2, 3, 2], [4, -1, 3, -5]
+    graph = Graph.from_edges([*tails, 4], [*heads, 0], [*weights, 1], n_vertices=6)
+    for _ in range(2):  # the second time it is known
+        with pytest.raises(nearfar.NegativeCycleError):
+            nearfar.sssp(graph, 0, method="johnson_search")
+        paths = nearfar.sssp(graph, 5, method="johnson_search")
+        assert paths.n_reached == 1
+    graph = Graph.from_edges([0, 2, 3], [1, 3, 2], [-4, 1, -2], n_vertices=4)
+    for _ in range(9):
+        assert nearfar.sssp(graph, 0).distances[1] == -4

@@ -71,7 +71,9 @@ def potentials(graph: Graph) -> NDArray[Any]:
     if graph.n_negative == 0:
         return h
     proof = proof_wanted(graph, -1)
-    stats = _cpu.bellman_ford_subtree(graph.view, -1, h, proof)
+    stats = _cpu.bellman_ford_goldberg_radzik(graph.view, -1, h, proof)
+    if stats["undecided"]:  # rounding may explain its cycle
+        stats = _cpu.bellman_ford_subtree(graph.view, -1, h, proof)
     cycle = stats["cycle"]
     if cycle:
         first = cycle.index(min(cycle))

@@ -20,11 +20,13 @@ NEARFAR_BIND(m) {
       arg("view"), arg("source"), arg("distances"), arg("proof"), arg("full") = false);
   m.def(
       "bellman_ford_goldberg_radzik",
-      [](GraphView& view, int64_t source, const Array& distances, bool proof, bool full) {
+      [](GraphView& view, int64_t source, const Array& distances, bool proof, bool full,
+         int64_t most_edges) {
         return run(view, source, distances, proof, full,
-                   [](auto&&... given) { goldberg_radzik(given...); });
+                   [=](auto&&... given) { goldberg_radzik(given..., most_edges); });
       },
-      arg("view"), arg("source"), arg("distances"), arg("proof"), arg("full") = false);
+      arg("view"), arg("source"), arg("distances"), arg("proof"), arg("full") = false,
+      arg("most_edges") = std::numeric_limits<int64_t>::max());
   m.def(
       "reached_negative_cycle",
       [](GraphView& view, int64_t source) {

@@ -30,6 +30,20 @@ def solve(
         stats = _cpu.bellman_ford_subtree(graph.view, int(source), distances, proof, full)
         del stats["undecided"]
         stats["decided_by"] = "tarjan_subtree"
+    return _answer(graph, distances, stats)
+
+
+def solve_soon(graph: Graph, source: int, workspace: Workspace, most_edges: int) -> Answer | None:
+    """Search in topological order, or return None after so many edges."""
+    distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+    full, proof = workspace.stats == "full", proof_wanted(graph, source)
+    given = graph.view, source, distances, proof, full
+    stats = _cpu.bellman_ford_goldberg_radzik(*given, most_edges)
+    return None if stats.pop("undecided") else _answer(graph, distances, stats)
+
+
+def _answer(graph: Graph, distances: NDArray[Any], stats: dict[str, Any]) -> Answer:
+    """Return the distances, or raise for a negative cycle."""
     cycle = stats.pop("cycle")
     if cycle:
         raise negative_cycle_error(graph, cycle)
@@ -53,10 +67,10 @@ def subtree(graph: Graph, source: int, options: NoOptions, workspace: Workspace)
 
 
 def _in_topological_order(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate negative weights: about one scan per edge, while other variants may need many."""
+    """Estimate negative weights: a few scans per edge, while other variants may need many."""
     if not facts.negative:
         return None
-    return Estimate(2e-6 + facts.m * 70e-9, "negative weights: in topological order")
+    return Estimate(2e-6 + facts.m * 150e-9, "negative weights: in topological order")
 
 
 @variant(

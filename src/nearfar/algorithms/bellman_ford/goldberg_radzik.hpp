@@ -10,27 +10,38 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "algorithms/bellman_ford/bellman_ford.hpp"
 
 namespace nearfar::bellman_ford {
 
+// source < 0 means a virtual source with an edge of weight 0 to every vertex, as in subtree.hpp.
+// Gives up, undecided, before a round that begins with more than `most` edges read.
 template <class Graph, class Poll>
 void goldberg_radzik(const Graph& graph, Index source, typename Graph::Weight* distance,
-                     std::vector<Arrival>& arrival, Outcome& outcome, Poll&& poll) {
+                     std::vector<Arrival>& arrival, Outcome& outcome, Poll&& poll, int64_t most) {
   using Weight = typename Graph::Weight;
   enum : char { idle, labelled, on_path, ordered };
-  std::fill(distance, distance + graph.n, unreached<Weight>());
-  distance[source] = 0;
-  std::vector<char> state(graph.n, idle);
-  std::vector<Index> fresh{source}, order;
+  const Index n = graph.n;
+  std::fill(distance, distance + n, source < 0 ? Weight{} : unreached<Weight>());
+  std::vector<char> state(n, source < 0 ? labelled : idle);
+  std::vector<Index> fresh, order;
+  if (source < 0) {
+    fresh.resize(n);
+    std::iota(fresh.begin(), fresh.end(), Index{0});
+    for (Index v = 0; v < n; ++v) arrival[v].vertex = n;
+  } else {
+    distance[source] = 0;
+    state[source] = labelled;
+    fresh.push_back(source);
+  }
   struct Frame {
     Index vertex;
     int64_t edge;  // the next one to read
   };
   std::vector<Frame> path;
-  state[source] = labelled;
   bool strict = false;
 
   // A back edge closes path[from..] and edge i: a proven negative cycle, one due to rounding, or a
@@ -50,7 +61,7 @@ void goldberg_radzik(const Graph& graph, Index source, typename Graph::Weight* d
   };
 
   while (!fresh.empty()) {
-    if (outcome.iterations > graph.n) {
+    if (outcome.iterations > n || outcome.edges_relaxed > most) {
       outcome.undecided = true;
       return;
     }

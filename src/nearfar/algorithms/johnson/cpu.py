@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import time
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -10,16 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
+from nearfar.algorithms.bellman_ford.cpu import solve_soon
 from nearfar.cpu.distances.float_rows import exact_rows, rows_in_32_bits
 from nearfar.cpu.potentials import potentials
-from nearfar.errors import OptionError, quoted
+from nearfar.errors import NegativeCycleError, OptionError, quoted
+from nearfar.graph.compared import Compared
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
-from nearfar.graph.saturation import heaviest_path, widest
+from nearfar.graph.saturation import heaviest_path, narrowed, widest
 from nearfar.graph.slots import Slot
-from nearfar.registry import Answer, Estimate, Request, Variant, Workspace, find, variant
+from nearfar.options import NoOptions
+from nearfar.registry import CHOICES, Answer, Estimate, Request, Variant, Workspace, find, variant
 
 _SHIFTED: Slot[Shifted] = Slot("reweighted graph")
+_IMPOSSIBLE: Slot[bool] = Slot("no potentials")
+_WAYS: Slot[Compared[str]] = Slot("ways to search with negative weights")
+_BOTH = "rounds", "potentials"
+_ROUNDS = 6  # edges read, over all edges, before potentials; an acyclic graph takes twice all edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +75,7 @@ def shifted(graph: Graph) -> Shifted:
     return _SHIFTED.of(graph, make)
 
 
-def fits_shifted(graph: Graph, request: Request) -> Literal[True] | str:
+def fits_shifted(graph: Graph, request: Request | None = None) -> Literal[True] | str:
     """Return True if shifted weights cannot overflow, or the reason why not."""
     bits = {"int64": 60, "float64": 1020}.get(graph.weight_dtype.name)
     if bits is not None and heaviest_path(graph) >= 2**bits:
@@ -106,6 +115,68 @@ def johnson(
 ) -> Answer:
     """Run Johnson's method; the caller applies the limit, which shifted searches cannot."""
     return solve_shifted(graph, sources, find(options.inner, "cpu")[0], workspace)
+
+
+def _shifted_if_possible(graph: Graph) -> Shifted | None:
+    """Return the reweighted graph; None if there is a negative cycle or weights are too large."""
+    if not _IMPOSSIBLE.filled(graph):
+        with contextlib.suppress(NegativeCycleError):
+            if fits_shifted(graph) is True:
+                return shifted(graph)
+        _IMPOSSIBLE.put(graph, True)
+        CHOICES.drop(graph)
+    return None
+
+
+def _in_topological_order(graph: Graph, source: int, workspace: Workspace) -> Answer:
+    return find("goldberg_radzik", "cpu")[0].run(graph, source, NoOptions(), workspace)
+
+
+def _search_cost(facts: Facts, request: Request) -> Estimate | None:
+    """Estimate one search, at first in topological order."""
+    if not facts.negative or _IMPOSSIBLE.filled(facts.graph):
+        return None
+    return Estimate(2e-6 + facts.m * 70e-9, "negative weights: few rounds, or potentials")
+
+
+@variant(
+    "johnson_search",
+    device="cpu",
+    weights="any",
+    paper="johnson-cuda",
+    section="4, one source",
+    summary="a few rounds of goldberg_radzik, or kept potentials and buckets, whichever is faster",
+    complexity="O(n m) once, then O((n + m) log n)",
+    cost=_search_cost,
+    learns=True,
+)
+def johnson_search(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
+    """Search in topological order, or with potentials from the second search on, if faster.
+
+    An acyclic graph takes two rounds in topological order, others many.
+    """
+    ways = _WAYS.of(graph, Compared)
+    began = time.perf_counter()
+    if _IMPOSSIBLE.filled(graph):
+        return _in_topological_order(graph, source, workspace)
+    if ways.choose("rounds", lambda _: _BOTH) == "rounds":
+        soon = solve_soon(graph, int(source), workspace, _ROUNDS * graph.n_edges)
+        ways.add("rounds", math.inf if soon is None else time.perf_counter() - began)
+        if soon is not None:
+            return soon
+    plan = _shifted_if_possible(graph)
+    if plan is None:  # the source may not reach a negative cycle
+        return _in_topological_order(graph, source, workspace)
+    began = time.perf_counter()
+    inner = find("delta_stepping", "cpu")[0]
+    alone = Workspace(stats=workspace.stats)
+    answer = inner.run(plan.graph, source, inner.options(), alone)
+    stats = {**answer.stats, "inner": inner.id, "saturated": False}
+    (row,) = shift_rows(plan, answer.distances[None], np.array([source]), alone, stats)
+    row, dtype = narrowed(row, graph.weight_dtype), graph.weight_dtype
+    stats["saturated"] = bool(stats["saturated"]) or row.dtype != dtype
+    ways.add("potentials", time.perf_counter() - began)
+    return Answer(row.astype(dtype, copy=False), stats)
 
 
 def solve_shifted(
