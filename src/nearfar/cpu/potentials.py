@@ -72,7 +72,7 @@ def potentials(graph: Graph) -> NDArray[Any]:
         return h
     proof = proof_wanted(graph, -1)
     stats = _cpu.bellman_ford_goldberg_radzik(graph.view, -1, h, proof)
-    if stats["undecided"]:  # rounding may explain its cycle
+    if stats["undecided"] or stats["cycle"]:  # the other method decides, and its cycles are shorter
         stats = _cpu.bellman_ford_subtree(graph.view, -1, h, proof)
     cycle = stats["cycle"]
     if cycle:

@@ -53,8 +53,8 @@ def find_negative_cycle(
 
     Notes
     -----
-    Tarjan's subtree disassembly from a virtual source, O(n m) at worst. Sums of floats are compared
-    exactly.
+    Goldberg and Radzik's method, then Tarjan's subtree disassembly if there is a cycle, O(n m) at
+    worst. Sums of floats are compared exactly.
 
     Examples
     --------
