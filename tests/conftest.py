@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from nearfar.system.devices import runtime
 from tests.durations import Durations
-from tests.emulator import checked_loads, emulated_gpu, several_ranges
+from tests.emulator import checked_loads, emulated_gpu, held_compiler, several_ranges
 from tests.program import cycle_file, graph_file, named_file
 from tests.small_blocks import small_blocks
 
@@ -19,6 +19,7 @@ __all__ = [
     "cycle_file",
     "emulated_gpu",
     "graph_file",
+    "held_compiler",
     "named_file",
     "several_ranges",
     "small_blocks",

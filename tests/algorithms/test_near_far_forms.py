@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -47,26 +46,19 @@ def forms_of(graph: Graph, solves: int, **options: object) -> list[str]:
     return found
 
 
-def test_solves_go_on_while_the_next_form_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_solves_go_on_while_the_next_form_is_compiled(
+    held_compiler: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
     graph = undirected(100, 2000)
     monkeypatch.setattr(forms, "_SKEWED", 1.0)
     monkeypatch.setattr(forms, "_HUB", 1.0)
     monkeypatch.setattr(forms, "_SORT_SECONDS", 1e-12)
     monkeypatch.setattr(forms, "_HOPELESS", 1e9)  # the emulator's times vary
-    compile_kernel, may_go_on = compiler.compile_kernel, threading.Event()
-
-    def slow(name: str, *given: Any) -> bytes:
-        if threading.current_thread() is not threading.main_thread():
-            may_go_on.wait(60)
-        return compile_kernel(name, *given)
-
-    monkeypatch.setattr(compiler, "compile_kernel", slow)
-    monkeypatch.setattr(compiler, "_in_background", {})
     solve = functools.partial(nearfar.sssp, graph, 0, method="near_far@cuda")
     assert [solve().stats["form"] for _ in range(4)] == ["sifted"] * 4
     # a requested form waits for its compilation
     assert solve(sort_rows=True).stats["form"] == "sorted"
-    may_go_on.set()
+    held_compiler.set()
     compiler.finish_background()
     assert forms_of(graph, 2) == ["sorted", "sorted"]
 

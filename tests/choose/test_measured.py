@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
@@ -188,17 +187,9 @@ def test_both_kinds_of_device_search_a_graph_of_the_host(
     assert backbone._state(graph).shorter is not None
 
 
-@pytest.mark.usefixtures("emulated_gpu")
-def test_cores_search_while_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    compile_kernel, may_go_on = compiler.compile_kernel, threading.Event()
-
-    def slow(name: str, *given: Any) -> bytes:
-        if threading.current_thread() is not threading.main_thread():
-            may_go_on.wait(60)
-        return compile_kernel(name, *given)
-
-    monkeypatch.setattr(compiler, "compile_kernel", slow)
-    monkeypatch.setattr(compiler, "_in_background", {})
+def test_cores_search_while_kernels_are_compiled(
+    held_compiler: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ranking, "_gpu_is_worth", lambda *_: True)
     monkeypatch.setattr(ranking, "_FRESH", (0.0, 0.0))
     monkeypatch.setattr(measured, "CLOSE", 0.0)
@@ -217,16 +208,16 @@ def test_cores_search_while_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch
         paths = solved()
         assert paths.engine.endswith("@cpu")
         assert "compiled meanwhile" in paths.reason
-    may_go_on.set()
+    held_compiler.set()
     for _ in range(20):  # one program after the other
         compiler.finish_background()
         if nearfar.sssp(graph, 3, threads=1).engine.endswith("@cuda"):
             break
-    may_go_on.clear()
+    held_compiler.clear()
     paths = solved()
     assert paths.engine == "near_far@cuda"
     assert "predecessor_device_seconds" not in paths.stats
-    may_go_on.set()
+    held_compiler.set()
     compiler.finish_background()
     assert "predecessor_device_seconds" in solved().stats
     monkeypatch.setattr(plan, "_COMPILED", 0)  # a larger graph waits

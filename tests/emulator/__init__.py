@@ -13,8 +13,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -159,6 +161,21 @@ def checked_loads(emulated_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     As initcheck of compute-sanitizer. Kernels are compiled anew for it, and are slow.
     """
     monkeypatch.setattr(sys.modules[__name__], "_checks", CHECKED)
+
+
+@pytest.fixture
+def held_compiler(emulated_gpu: None, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """The emulated device; programs compiled in the background wait for the event."""
+    compile_kernel, may_go_on = compiler.compile_kernel, threading.Event()
+
+    def slow(name: str, *given: Any) -> bytes:
+        if threading.current_thread() is not threading.main_thread():
+            may_go_on.wait(60)
+        return compile_kernel(name, *given)
+
+    monkeypatch.setattr(compiler, "compile_kernel", slow)
+    monkeypatch.setattr(compiler, "_in_background", {})
+    return may_go_on
 
 
 @pytest.fixture
