@@ -129,6 +129,7 @@ def _shifted_if_possible(graph: Graph) -> Shifted | None:
 
 
 def _in_topological_order(graph: Graph, source: int, workspace: Workspace) -> Answer:
+    """Search without potentials, or raise for a negative cycle that the source reaches."""
     return find("goldberg_radzik", "cpu")[0].run(graph, source, NoOptions(), workspace)
 
 

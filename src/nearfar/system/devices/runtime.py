@@ -88,6 +88,7 @@ def opening() -> bool:
 
 
 def _open() -> None:
+    """Load CuPy, open the device and let later calls choose again."""
     global opened
     import_and_open()
     available()
