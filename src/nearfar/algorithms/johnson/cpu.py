@@ -118,9 +118,9 @@ def johnson(
 
 
 def _shifted_if_possible(graph: Graph) -> Shifted | None:
-    """Return the reweighted graph; None if there is a negative cycle or weights are too large."""
+    """Return the reweighted graph; None with a negative cycle, large weights or little memory."""
     if not _IMPOSSIBLE.filled(graph):
-        with contextlib.suppress(NegativeCycleError):
+        with contextlib.suppress(NegativeCycleError, MemoryError):
             if fits_shifted(graph) is True:
                 return shifted(graph)
         _IMPOSSIBLE.put(graph, True)
