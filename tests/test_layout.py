@@ -178,8 +178,11 @@ def test_variants_are_named_at_home() -> None:
         "solve": {"lanes", "worker_per_source"},
         # Breadth-first search leaves sparse graphs to near-far while that is faster.
         "breadth_first": {"near_far", "near_far@cuda"},
-        # Johnson's method lists the batch variants that may run inside it.
-        "johnson": {"lanes", "worker_per_source", "block_per_source", "block_per_source_global"},
+        # Johnson's method lists the variants that may run inside it.
+        "johnson": {
+            *("lanes", "worker_per_source", "block_per_source", "block_per_source_global"),
+            *("delta_stepping", "goldberg_radzik"),
+        },
     }
     wrong = []
     for path in FILES:

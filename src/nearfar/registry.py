@@ -182,7 +182,6 @@ class Estimate(NamedTuple):
     # variant must not be chosen but the reason is worth showing
     seconds: float
     reason: str  # reason as text, for `--explain`
-    once: float = 0.0  # seconds of these that only the first search of a graph takes
 
 
 class Chosen(NamedTuple):

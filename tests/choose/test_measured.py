@@ -143,6 +143,13 @@ def test_cores_are_tried_if_their_estimate_is_close_to_the_time_on_a_gpu(
         assert ran[tried : tried + 2] == [host.id] * 2
 
 
+def test_the_first_method_takes_part_although_it_copies_the_graph(graph: Graph) -> None:
+    gpu, host = (find(name)[0] for name in NAMES[:2])
+    choices = [Choice(gpu, 3e-3, "", once=2e-3), Choice(host, 9e-3, "")]
+    rivals = ranking._rivals(Request(), choices[0], iter(choices[1:]))
+    assert measured.fastest(graph, Request(), rivals).variant is gpu
+
+
 def test_a_gpu_is_tried_once_searches_took_as_long_as_copying_the_graph(graph: Graph) -> None:
     gpu, host = (find(name)[0] for name in NAMES[:2])
     choices = [Choice(host, 1e-3, ""), Choice(gpu, 20.1e-3, "", once=20e-3)]

@@ -149,7 +149,7 @@ def estimates(
                 seconds = once + moving + cost.seconds * speeds.factor(v.id)
                 if request.sparse and v.sparse is None:
                     seconds += _SPARSE * request.n_sources * facts.n
-                found.append(Choice(v, seconds, cost.reason + words, once + cost.once))
+                found.append(Choice(v, seconds, cost.reason + words, once))
         if device == "cpu" and request.problem != "sssp":
             found += _source_by_source(facts, request, speeds)
         return sorted(found, key=lambda choice: choice.seconds)
@@ -406,7 +406,7 @@ def _rivals(request: Request, first: Choice, others: Iterator[Choice]) -> tuple[
             fits = fits and (not on_it or later <= measured.CLOSE * on_it[0].later)
         if fits and len(on_it) < measured.MOST:
             elsewhere = there != first.variant.device
-            after = choice.once + (measured.RUNS * later if elsewhere else 0.0)
+            after = choice.once + measured.RUNS * later if elsewhere else 0.0
             on_it.append(Chosen(choice.variant, choice.reason, later, after))
     return tuple(chosen for on_it in found.values() for chosen in on_it)
 

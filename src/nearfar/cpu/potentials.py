@@ -45,6 +45,30 @@ def note_proven(graph: Graph, distances: NDArray[Any]) -> None:
     np.logical_or(proven, reached, out=proven)
 
 
+def refuse_found_cycle(graph: Graph, distances: NDArray[Any], stats: dict[str, Any]) -> None:
+    """Raise for the negative cycle that a search found; else record what it proved."""
+    cycle = stats.pop("cycle")
+    if cycle:
+        raise negative_cycle_error(graph, cycle)
+    if stats.pop("proven"):
+        note_proven(graph, distances)
+
+
+def in_few_rounds(
+    graph: Graph, source: int, most_edges: int, full: bool
+) -> tuple[NDArray[Any], dict[str, Any]] | None:
+    """Search in topological order; return distances and counters, or None after so many edges."""
+    from nearfar import _cpu
+
+    distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
+    given = graph.view, source, distances, proof_wanted(graph, source), full
+    stats = _cpu.bellman_ford_goldberg_radzik(*given, most_edges)
+    if stats.pop("undecided"):
+        return None
+    refuse_found_cycle(graph, distances, stats)
+    return distances, stats
+
+
 def potentials(graph: Graph) -> NDArray[Any]:
     """Return distances from a virtual source joined to every vertex by weight 0 (Johnson).
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
-from nearfar.cpu.potentials import negative_cycle_error, note_proven, proof_wanted
+from nearfar.cpu.potentials import proof_wanted, refuse_found_cycle
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
@@ -30,25 +30,7 @@ def solve(
         stats = _cpu.bellman_ford_subtree(graph.view, int(source), distances, proof, full)
         del stats["undecided"]
         stats["decided_by"] = "tarjan_subtree"
-    return _answer(graph, distances, stats)
-
-
-def solve_soon(graph: Graph, source: int, workspace: Workspace, most_edges: int) -> Answer | None:
-    """Search in topological order, or return None after so many edges."""
-    distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
-    full, proof = workspace.stats == "full", proof_wanted(graph, source)
-    given = graph.view, source, distances, proof, full
-    stats = _cpu.bellman_ford_goldberg_radzik(*given, most_edges)
-    return None if stats.pop("undecided") else _answer(graph, distances, stats)
-
-
-def _answer(graph: Graph, distances: NDArray[Any], stats: dict[str, Any]) -> Answer:
-    """Return the distances, or raise for a negative cycle."""
-    cycle = stats.pop("cycle")
-    if cycle:
-        raise negative_cycle_error(graph, cycle)
-    if stats.pop("proven"):
-        note_proven(graph, distances)
+    refuse_found_cycle(graph, distances, stats)
     return Answer(distances, stats)
 
 

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
-from nearfar.algorithms.bellman_ford.cpu import solve_soon
 from nearfar.cpu.distances.float_rows import exact_rows, rows_in_32_bits
-from nearfar.cpu.potentials import potentials
+from nearfar.cpu.potentials import in_few_rounds, potentials
 from nearfar.errors import NegativeCycleError, OptionError, quoted
 from nearfar.graph.compared import Compared
 from nearfar.graph.facts import Facts
@@ -161,10 +160,11 @@ def johnson_search(graph: Graph, source: int, options: NoOptions, workspace: Wor
     if _IMPOSSIBLE.filled(graph):
         return _in_topological_order(graph, source, workspace)
     if ways.choose("rounds", lambda _: _BOTH) == "rounds":
-        soon = solve_soon(graph, int(source), workspace, _ROUNDS * graph.n_edges)
+        full = workspace.stats == "full"
+        soon = in_few_rounds(graph, int(source), _ROUNDS * graph.n_edges, full)
         ways.add("rounds", math.inf if soon is None else time.perf_counter() - began)
         if soon is not None:
-            return soon
+            return Answer(*soon)
     plan = _shifted_if_possible(graph)
     if plan is None:  # the source may not reach a negative cycle
         return _in_topological_order(graph, source, workspace)
