@@ -26,9 +26,20 @@ from nearfar.solve.many import all_pairs, distances
 # ---- Floyd-Warshall -----------------------------------------------------------------------------
 
 
-def _matrix(G: BackendGraph, weight: Any, predecessors: bool = False) -> Any:
+def _leave_empty(G: BackendGraph) -> None:
+    """Leave an empty graph to NetworkX, which takes a call back from NotImplementedError."""
     if len(G) == 0:
-        raise NotImplementedError(_EMPTY)
+        raise NotImplementedError("the graph is empty: NetworkX decides")
+
+
+def _leave_given(known: Any) -> None:
+    """Leave a call with known distances to NetworkX: nothing remains to be computed."""
+    if known is not None:
+        raise NotImplementedError("distances are given: NetworkX decides")
+
+
+def _matrix(G: BackendGraph, weight: Any, predecessors: bool = False) -> Any:
+    _leave_empty(G)
     try:
         return all_pairs(G.weighted(weight), predecessors=predecessors)
     except NegativeCycleError:
@@ -100,8 +111,7 @@ class _Rows(NamedTuple):
 
 
 def _summaries(G: BackendGraph, solved: Graph, sources: NDArray[np.int64] | None = None) -> _Rows:
-    if len(G) == 0:
-        raise NotImplementedError(_EMPTY)
+    _leave_empty(G)
     whole = solved.weight_dtype.kind == "i" and not solved.n_negative
     if whole and not may_saturate(solved, 2**53 // len(G)):  # sums are exact in float64
         others, sums, most = distances(solved, sources, reduce="summary")
@@ -122,16 +132,10 @@ def _summaries(G: BackendGraph, solved: Graph, sources: NDArray[np.int64] | None
     return _Rows(count, total, farthest)
 
 
-_GIVEN = "distances are given: nothing is left to compute"
-_EMPTY = "the graph is empty: NetworkX decides"
-
-
 def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
     """Return the eccentricity of one vertex or of several: the distance of the farthest vertex."""
-    if sp is not None:
-        raise NotImplementedError(_GIVEN)
-    if len(G) == 0:
-        raise NotImplementedError(_EMPTY)
+    _leave_given(sp)
+    _leave_empty(G)
     if v is None and not G.weighted(weight).n_negative:
         return dict(zip(G.names, _extent(measures.eccentricity, G, weight).tolist(), strict=True))
     single = v is not None and G.has(v)
@@ -152,10 +156,8 @@ def _infinite(G: BackendGraph) -> nx.NetworkXError:
 
 def _extent(measure: Callable[[Graph], Any], G: BackendGraph, weight: Any, e: Any = None) -> Any:
     """Return a measure of the distances between all vertices, which takes few searches."""
-    if e is not None:
-        raise NotImplementedError("eccentricities are given: nothing is left to compute")
-    if len(G) == 0:
-        raise NotImplementedError(_EMPTY)
+    _leave_given(e)
+    _leave_empty(G)
     solved = G.weighted(weight)
     if solved.n_negative:
         raise NotImplementedError("a negative weight: NetworkX decides")
@@ -230,8 +232,7 @@ def closeness_centrality(
     sp: Any = None,
 ) -> Any:
     """Return the reciprocal of the mean distance to a vertex from those that reach it."""
-    if sp is not None:
-        raise NotImplementedError(_GIVEN)
+    _leave_given(sp)
     if u is not None and not G.has(u):
         raise nx.NodeNotFound(f"Source {u} is not in G")
     sources = None if u is None else np.array([G.places[u]])

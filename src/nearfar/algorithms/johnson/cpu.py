@@ -156,9 +156,9 @@ def johnson_search(graph: Graph, source: int, options: NoOptions, workspace: Wor
     An acyclic graph takes two rounds in topological order, others many.
     """
     ways = _WAYS.of(graph, Compared)
-    began = time.perf_counter()
     if _IMPOSSIBLE.filled(graph):
         return _in_topological_order(graph, source, workspace)
+    began = time.perf_counter()
     if ways.choose("rounds", lambda _: _BOTH) == "rounds":
         full = workspace.stats == "full"
         soon = in_few_rounds(graph, int(source), _ROUNDS * graph.n_edges, full)
