@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -173,6 +174,7 @@ def test_both_kinds_of_device_search_a_graph_of_the_host(
     """The CPU meanwhile leaves out longer edges, and keeps its distances apart from a device's."""
     for name, value in (("MANY_EDGES", 1), ("_SECONDS", (1e-15, 0.0)), ("FEWER", 1.0)):
         monkeypatch.setattr(backbone, name, value)
+    monkeypatch.setattr(runtime, "compiling_in_background", lambda _=True: nullcontext())
     monkeypatch.setattr(measured, "SHORT", 0.0)
     monkeypatch.setattr(ranking, "_gpu_is_worth", lambda *_: True)
     monkeypatch.setattr(ranking, "_FRESH", (0.0, 0.0))
