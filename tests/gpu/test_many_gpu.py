@@ -12,6 +12,7 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve.many import all_pairs, distances
 from nearfar.system.devices import landing, runtime
+from tests.algorithms.test_exact_cycles import level_graph
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
 from tests.zoo import as_dtype
 
@@ -83,6 +84,23 @@ def test_bellman_ford_forms(form, dtype):
     for _ in range(20):
         found = nearfar.sssp(graph, 0, method=f"bellman_ford_{form}@cuda").distances
         np.testing.assert_array_equal(found, truth)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_around_cycles_of_weight_zero_changes_no_bit(dtype):
+    rng = np.random.default_rng(7)
+    answered = 0
+    for _ in range(60):
+        graph = level_graph(rng, dtype)
+        if nearfar.find_negative_cycle(graph) is not None:
+            continue
+        answered += 1
+        truth = nearfar.sssp(graph, 0, method="tarjan_subtree@cpu").distances
+        for method in ("bellman_ford_persistent", "bellman_ford_queue", "johnson"):
+            for _ in range(3):
+                found = nearfar.distances(graph, [0], method=method, device="cuda")[0]
+                np.testing.assert_array_equal(found, truth, method)
+    assert answered > 10
 
 
 @pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps", "child_launches"])

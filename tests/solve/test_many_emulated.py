@@ -16,8 +16,10 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.graph import Graph
 from nearfar.solve import arrays
 from nearfar.solve.many import all_pairs, distances
+from nearfar.solve.negative_cycles import find_negative_cycle
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
+from tests.algorithms.test_exact_cycles import level_graph
 from tests.algorithms.test_floyd_warshall import DTYPES, random_graph, rows_of, zeros_and_parallels
 from tests.covering import each_value, pairwise
 
@@ -112,6 +114,21 @@ def test_bellman_ford(form, dtype):
         for source in (0, n - 1):
             found = nearfar.sssp(graph, source, method=f"bellman_ford_{form}@cuda")
             np.testing.assert_array_equal(found.distances, truth[source])
+
+
+def test_rounding_around_a_cycle_of_weight_zero_is_decided_on_the_cpu():
+    """Later searches from a proven part of the graph notice sums that are those of no path."""
+    rng, decided = np.random.default_rng(7), 0
+    for _ in range(60):
+        graph = level_graph(rng, np.float32)
+        if graph.n_vertices > 12 or find_negative_cycle(graph) is not None:
+            continue
+        truth = nearfar.sssp(graph, 0, method="tarjan_subtree@cpu").distances
+        for _ in range(2):
+            found = nearfar.sssp(graph, 0, method="bellman_ford_persistent@cuda")
+            np.testing.assert_array_equal(found.distances, truth)
+        decided += found.stats.get("decided_by") is not None
+    assert decided
 
 
 @pytest.mark.parametrize("form", ["persistent", "edge_classes"])

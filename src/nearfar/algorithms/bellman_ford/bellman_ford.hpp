@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "algorithms/bellman_ford/exact_sum.hpp"
+#include "cpu/distances/tree.hpp"
 #include "cpu/graph/graph_view.hpp"
 
 namespace nearfar::bellman_ford {
@@ -57,24 +58,16 @@ int64_t edge_of(const Graph& graph, const Arrival& arrival) {
 // Returns the vertices of one cycle of the predecessor graph, in order of the edges; empty if it
 // has none. O(n).
 inline std::vector<int64_t> predecessor_cycle(const std::vector<Arrival>& arrival) {
-  const auto n = static_cast<Index>(arrival.size());
-  std::vector<Index> walk(arrival.size(), -1);  // start of the walk that met the vertex first
-  for (Index start = 0; start < n; ++start) {
-    Index v = start;
-    while (v >= 0 && walk[v] < 0) {
-      walk[v] = start;
-      v = arrival[v].vertex;
-    }
-    if (v < 0 || walk[v] != start) continue;
-    std::vector<int64_t> backwards;
-    Index x = v;
-    do {
-      backwards.push_back(x);
-      x = arrival[x].vertex;
-    } while (x != v);
-    return {backwards.rbegin(), backwards.rend()};
-  }
-  return {};
+  const auto before = [&](Index v) { return arrival[v].vertex; };
+  const Index v = vertex_on_cycle(static_cast<Index>(arrival.size()), before);
+  if (v < 0) return {};
+  std::vector<int64_t> backwards;
+  Index x = v;
+  do {
+    backwards.push_back(x);
+    x = before(x);
+  } while (x != v);
+  return {backwards.rbegin(), backwards.rend()};
 }
 
 // Searches for a cycle; true if the run must stop because a cycle is proven or undecidable.

@@ -33,7 +33,7 @@ inline Fields report(Outcome&& outcome) {
   return stats;
 }
 
-// Whether sums of a run that ended without a cycle left the range or hid a cycle.
+// Whether sums of a run that ended without a cycle left the range, hid a cycle or run in circles.
 template <class Graph>
 __attribute__((noinline)) void prove(const Graph& graph, Index source,
                                      const typename Graph::Weight* distance,
@@ -44,7 +44,10 @@ __attribute__((noinline)) void prove(const Graph& graph, Index source,
     const auto lowest = std::numeric_limits<Weight>::lowest();
     outcome.saturated =
         !std::all_of(distance, distance + graph.n, [=](Weight d) { return d >= lowest; });
-    if (wanted && !outcome.saturated) Proof(graph, distance, arrival, interrupt).run(outcome);
+    if (wanted && !outcome.saturated)
+      Proof(graph, distance, arrival, interrupt).run(outcome);
+    else if (!outcome.saturated)
+      outcome.undecided = !predecessor_cycle(arrival).empty();
   }
   // A 32-bit run is repeated in 64 bits, where the weights themselves decide.
   if (sizeof(Weight) == 8 && outcome.saturated)

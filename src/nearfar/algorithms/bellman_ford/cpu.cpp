@@ -4,10 +4,54 @@
 #include "algorithms/bellman_ford/call.hpp"
 #include "algorithms/bellman_ford/goldberg_radzik.hpp"
 #include "algorithms/bellman_ford/subtree.hpp"
+#include "cpu/distances/tight_edges.hpp"
 
 namespace nearfar {
 
 using namespace bellman_ford;
+
+namespace {
+
+// Replaces the distances after refused improvements by the least sums of all walks, where these are
+// the sums of paths. Other methods return them then, and they depend on no order.
+template <class Graph, class Poll>
+void without_refusals(const Graph& graph, Index source, typename Graph::Weight* distance,
+                      std::vector<Arrival>& arrival, Poll&& poll) {
+  using Weight = typename Graph::Weight;
+  std::vector<Weight> least(graph.n);
+  std::vector<Arrival> tree(graph.n);
+  Outcome outcome;
+  goldberg_radzik(graph, source, least.data(), tree, outcome, poll,
+                  std::numeric_limits<int64_t>::max());
+  if (outcome.undecided || !outcome.cycle.empty() || least[source] != 0) return;
+  std::vector<Index> before(graph.n);
+  TightEdges(graph, least.data()).predecessors(source, true, before.data());
+  for (Index v = 0; v < graph.n; ++v) {
+    const Index u = before[v];
+    tree[v] = {u, -1};
+    if (u < 0) {
+      if (v != source && least[v] != unreached<Weight>()) return;
+      continue;
+    }
+    int64_t i = graph.indptr[u];
+    while (graph.indices[i] != v || least[u] + graph.weights[i] != least[v]) ++i;
+    tree[v].place = static_cast<Index>(i - graph.indptr[u]);
+  }
+  std::copy(least.begin(), least.end(), distance);
+  arrival = std::move(tree);
+}
+
+// Runs the subtree method, in floats independently of its order where that is possible.
+template <class Graph, class Poll>
+void refusing(const Graph& graph, Index source, typename Graph::Weight* distance,
+              std::vector<Arrival>& arrival, Outcome& outcome, Poll&& poll) {
+  subtree(graph, source, distance, arrival, outcome, poll);
+  if constexpr (std::is_floating_point_v<typename Graph::Weight>)
+    if (outcome.refused > 0 && outcome.cycle.empty() && source >= 0)
+      without_refusals(graph, source, distance, arrival, poll);
+}
+
+}  // namespace
 
 NEARFAR_BIND(m) {
   using nb::arg;
@@ -15,7 +59,7 @@ NEARFAR_BIND(m) {
       "bellman_ford_subtree",
       [](GraphView& view, int64_t source, const Array& distances, bool proof, bool full) {
         return run(view, source, distances, proof, full,
-                   [](auto&&... given) { subtree(given...); });
+                   [](auto&&... given) { refusing(given...); });
       },
       arg("view"), arg("source"), arg("distances"), arg("proof"), arg("full") = false);
   m.def(

@@ -18,8 +18,9 @@ from nearfar import _cpu
 from nearfar.algorithms.bellman_ford.cpu import solve
 from nearfar.cpu.potentials import proof_wanted
 from nearfar.cuda.device_graph import device_graph
+from nearfar.cuda.distances.predecessors import device_predecessors
 from nearfar.errors import wrong_device
-from nearfar.graph.dtypes import limit_in_dtype
+from nearfar.graph.dtypes import limit_in_dtype, unreached_value
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.options import NoOptions
@@ -121,13 +122,24 @@ def decide(graph: Graph, source: int, answer: Answer) -> Answer:
     return Answer(found.distances, {**answer.stats, **stats})
 
 
+def circular(graph: Graph, source: int, distances: Any) -> bool:
+    """Return whether rounding improved sums of floats around a cycle: no path has such a sum."""
+    if not graph.n_negative or graph.weight_dtype.kind == "i":
+        return False
+    before, _ = device_predecessors(graph, [int(source)], distances)
+    unreached = unreached_value(graph.weight_dtype)
+    lost = (before < 0) & (distances < unreached)
+    lost[source] = distances[source] != 0
+    return bool(lost.any())
+
+
 def finish(graph: Graph, source: int, run: QueueRun, finished: bool) -> Answer:
     """Return the answer after the rounds, decided on the CPU if necessary, with its counters."""
     if not finished and not graph.n_negative:
         raise wrong_device(
             f"Bellman-Ford on CUDA did not end within {run.most_rounds(graph)} rounds"
         )
-    if not finished or proof_wanted(graph, int(source)):
+    if not finished or proof_wanted(graph, int(source)) or circular(graph, source, run.distance):
         return decide(graph, source, run.answer())
     answer = run.answer()
     if graph.n_negative:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.graph.graph import Graph
+from nearfar.system.threads import on_threads
 
 
 def exact_rows(
@@ -20,13 +22,30 @@ def exact_rows(
 ) -> int:
     """Replace approximate rows by sums along the paths from the sources, in place.
 
-    Return the number of rows that were searched again by the subtree method: if rounding lets a
-    cycle of weight 0 improve forever, only that method refuses the improvements.
+    Return the number of rows that were searched again.
     """
     left = _cpu.polish_rows(graph.view, sources, rows, shift, threads)
-    for i in left:
-        _cpu.bellman_ford_subtree(graph.view, int(sources[i]), rows[i], False)
+    searched_rows(graph, sources, rows, threads, left)
     return len(left)
+
+
+def searched_rows(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    rows: NDArray[Any],
+    threads: int,
+    which: Sequence[int],
+) -> None:
+    """Fill some rows by the subtree method; sums below the range of floats are -inf.
+
+    If rounding improves sums around a cycle of weight 0, only that method refuses them.
+    """
+
+    def one(k: int) -> None:
+        i = which[k]
+        _cpu.bellman_ford_subtree(graph.view, int(sources[i]), rows[i], False)
+
+    on_threads(one, len(which), threads, graph.n_vertices + graph.n_edges)
 
 
 def rows_in_32_bits(

@@ -20,6 +20,7 @@
 #include <limits>
 #include <vector>
 
+#include "cpu/distances/tree.hpp"
 #include "cpu/graph/graph_view.hpp"
 #include "cpu/search/arithmetic.hpp"
 
@@ -35,11 +36,10 @@ class Polisher {
 
   // Replaces `row`, the approximate distances from `source`. `shift` is null if no weight is
   // negative; otherwise it has potentials, whose magnitude bounds the rounding error. Returns false
-  // and leaves the row unchanged if rounding keeps improving a cycle, which requires a negative
-  // weight.
+  // if rounding improves sums around a cycle, which requires a negative weight: the row is wrong.
   bool polish(Index source, Weight* row, const Weight* shift) {
     const auto n = static_cast<std::size_t>(csr_.n);
-    if (shift != nullptr) before_.assign(row, row + n);
+    if (shift != nullptr) from_.assign(n, -1);
     const Weight largest = shift == nullptr ? 0 : magnitude(row, shift);
     // From here on row[v] is the sum found if v was reached, else its bound.
     for (std::size_t v = 0; v < n; ++v) {
@@ -49,23 +49,12 @@ class Polisher {
     row[source] = 0;
     head_ = tail_ = 0;
     put(source);
-    // Without negative weights no cycle keeps improving.
-    std::size_t patience = shift == nullptr ? ~std::size_t{0} : 32 * n + 1024;
-    Weight slack = kSlack;
-    for (int times = 0;; ++times) {
-      if (!relax(row, patience)) {
-        std::copy(before_.begin(), before_.end(), row);
-        return false;
-      }
-      if (times > kWidest || std::count(state_.begin(), state_.end(), missed) == 0) return true;
-      slack = times < kWidest ? slack * 64 : unreached<Weight>();
-      for (std::size_t v = 0; v < n; ++v) {
-        if (state_[v] != missed)
-          put(static_cast<Index>(v));
-        else
-          row[v] = times < kWidest ? widened(row[v], slack, largest) : unreached<Weight>();
-      }
+    if (shift == nullptr) {  // no cycle improves
+      relax_within<false>(row, largest);
+      return true;
     }
+    return relax_within<true>(row, largest) &&
+           vertex_on_cycle(csr_.n, [this](Index v) { return from_[v]; }) < 0;
   }
 
  private:
@@ -77,6 +66,25 @@ class Polisher {
       std::numeric_limits<Weight>::epsilon() * (sizeof(Weight) == 4 ? 256 : 65536);
   static constexpr int kWidest = 2;  // how often the slack is widened; then there is no bound
   static constexpr std::size_t kRow = 12, kEdges = 8;  // prefetch distances
+
+  // Relaxes with more and more slack until every vertex is reached; false if patience ran out.
+  template <bool kSigned>
+  bool relax_within(Weight* row, Weight largest) {
+    const auto n = static_cast<std::size_t>(csr_.n);
+    std::size_t patience = kSigned ? 32 * n + 1024 : ~std::size_t{0};
+    Weight slack = kSlack;
+    for (int times = 0;; ++times) {
+      if (!relax<kSigned>(row, patience)) return false;
+      if (times > kWidest || std::count(state_.begin(), state_.end(), missed) == 0) return true;
+      slack = times < kWidest ? slack * 64 : unreached<Weight>();
+      for (std::size_t v = 0; v < n; ++v) {
+        if (state_[v] != missed)
+          put(static_cast<Index>(v));
+        else
+          row[v] = times < kWidest ? widened(row[v], slack, largest) : unreached<Weight>();
+      }
+    }
+  }
 
   // The result exceeds d also where the slack underflows.
   static Weight widened(Weight d, Weight slack, Weight largest) {
@@ -100,6 +108,7 @@ class Polisher {
   Index waiting(std::size_t place) const { return queue_[place & (queue_.size() - 1)]; }
 
   // Relaxes until nothing improves; returns false if patience ran out.
+  template <bool kSigned>
   bool relax(Weight* row, std::size_t& patience) {
     for (; head_ < tail_; ++head_) {
       if (patience-- == 0) return false;
@@ -118,6 +127,7 @@ class Polisher {
         const Weight sum = d + csr_.weights[i];
         if (!(sum < row[t])) continue;
         row[t] = sum;
+        if constexpr (kSigned) from_[t] = v;
         if (state_[t] != queued) put(t);
       }
     }
@@ -128,7 +138,7 @@ class Polisher {
   std::vector<char> state_;
   std::vector<Index> queue_;         // a ring: a vertex is queued at most once
   std::size_t head_ = 0, tail_ = 0;  // not reduced modulo the ring's size
-  std::vector<Weight> before_;       // the given row, where it may have to be restored
+  std::vector<Index> from_;          // predecessors, with negative weights
 };
 
 }  // namespace nearfar

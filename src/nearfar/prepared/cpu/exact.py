@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nearfar import _cpu
+from nearfar.cpu.distances.float_rows import exact_rows, searched_rows
 from nearfar.cpu.distances.predecessors import tight_predecessors
 from nearfar.cpu.potentials import potentials
-from nearfar.errors import DistanceOverflowError, SolverError
+from nearfar.errors import DistanceOverflowError
 from nearfar.graph.dtypes import unreached_value
 from nearfar.system.memory import empty
-from nearfar.system.threads import on_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,22 +48,9 @@ def polish(
         with contextlib.suppress(DistanceOverflowError):
             shift = potentials(prepared)
         if shift is None or shift.dtype != rows.dtype:  # sums near the largest float
-            searched_rows(prepared, sources, rows, threads)
+            searched_rows(prepared, sources, rows, threads, range(len(sources)))
             return
-    left = len(_cpu.polish_rows(prepared.view, sources, rows, shift, threads))
-    if left and not prepared.n_negative:
-        raise SolverError(f"{left} rows could not be made exact: please report this")
-
-
-def searched_rows(
-    prepared: Prepared, sources: NDArray[np.int64], rows: NDArray[Any], threads: int
-) -> None:
-    """Fill each row by a search; sums below the range of floats are -inf."""
-
-    def one(i: int) -> None:
-        _cpu.bellman_ford_subtree(prepared.view, int(sources[i]), rows[i], False)
-
-    on_threads(one, len(sources), threads, prepared.n_vertices + prepared.n_edges)
+    exact_rows(prepared, sources, rows, shift, threads)
 
 
 def exact_pairs(
