@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.errors import (
     DistanceOverflowError,
     GraphError,
@@ -21,7 +22,9 @@ from nearfar.errors import (
 from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import widest
 from nearfar.graph.slots import Slot
+from nearfar.registry import Answer
 
+_ACYCLIC: Slot[bool] = Slot("acyclic")
 _PROVEN: Slot[NDArray[np.bool_]] = Slot("vertices that reach no negative cycle")
 
 
@@ -54,19 +57,35 @@ def refuse_found_cycle(graph: Graph, distances: NDArray[Any], stats: dict[str, A
         note_proven(graph, distances)
 
 
-def in_few_rounds(
-    graph: Graph, source: int, most_edges: int, full: bool
-) -> tuple[NDArray[Any], dict[str, Any]] | None:
-    """Search in topological order; return distances and counters, or None after so many edges."""
-    from nearfar import _cpu
+_FORMS = {
+    "subtree": _cpu.bellman_ford_subtree,
+    "topological": _cpu.bellman_ford_goldberg_radzik,
+}
+_WORK = 4  # edges and vertices of subtrees, over those of the graph, before another form is used
 
+
+def forms(graph: Graph) -> list[str]:
+    """Return the forms of Bellman-Ford to try, in order.
+
+    On acyclic graphs the topological order takes two passes, and subtrees may take O(n m); on
+    others it takes up to ten times as long as subtrees.
+    """
+    return sorted(_FORMS, reverse=_ACYCLIC.of(graph, lambda: _cpu.acyclic(graph.view)))
+
+
+def in_little_work(form: str, graph: Graph, source: int, full: bool) -> Answer | None:
+    """Search by a form of Bellman-Ford; None after much work, or if rounding left it undecided."""
     distances = np.empty(graph.n_vertices, dtype=graph.weight_dtype)
     given = graph.view, source, distances, proof_wanted(graph, source), full
-    stats = _cpu.bellman_ford_goldberg_radzik(*given, most_edges)
+    stats = _FORMS[form](*given, _most_work(graph))
     if stats.pop("undecided"):
         return None
     refuse_found_cycle(graph, distances, stats)
-    return distances, stats
+    return Answer(distances, stats)
+
+
+def _most_work(graph: Graph) -> int:
+    return _WORK * (graph.n_vertices + graph.n_edges)
 
 
 def potentials(graph: Graph) -> NDArray[Any]:
@@ -89,14 +108,15 @@ def potentials(graph: Graph) -> NDArray[Any]:
     DistanceOverflowError
         If the graph has no negative cycle, but a potential does not fit 64 bits.
     """
-    from nearfar import _cpu
-
     h = np.zeros(graph.n_vertices, dtype=graph.weight_dtype)
     if graph.n_negative == 0:
         return h
     proof = proof_wanted(graph, -1)
-    stats = _cpu.bellman_ford_goldberg_radzik(graph.view, -1, h, proof)
-    if stats["undecided"] or stats["cycle"]:  # the other method decides, and its cycles are shorter
+    first, other = forms(graph)
+    stats = _FORMS[first](graph.view, -1, h, proof, most=_most_work(graph))
+    if stats["undecided"]:
+        stats = _FORMS[other](graph.view, -1, h, proof)
+    if stats["undecided"] or stats["cycle"]:  # cycles of subtrees are shorter
         stats = _cpu.bellman_ford_subtree(graph.view, -1, h, proof)
     cycle = stats["cycle"]
     if cycle:
@@ -123,8 +143,6 @@ def refuse_reached_cycle(graph: Graph, source: int) -> None:
     For searches in which sums left the range of the dtype. O(n m) at worst, in integers with as
     many bits as the sums need.
     """
-    from nearfar import _cpu
-
     if graph.n_negative:
         cycle = _cpu.reached_negative_cycle(graph.view, int(source))
         if cycle:

@@ -27,9 +27,10 @@ struct Outcome {
   int64_t refused = 0;         // improvements refused because they are due to rounding
   bool saturated = false;      // a sum fell below the range of the weights
   bool proven = false;         // no reached vertex leads to a negative cycle
-  bool undecided = false;      // due to rounding or saturation: repeat by subtrees
+  bool undecided = false;      // due to rounding, saturation or `most`: repeat by subtrees
   std::vector<int64_t> cycle;  // vertices in order of the edges; empty when there is none
-  bool full = false;           // whether to fill the two arrays below, one entry per iteration
+  int64_t most = std::numeric_limits<int64_t>::max();  // work after which a run ends, undecided
+  bool full = false;  // whether to fill the two arrays below, one entry per iteration
   std::vector<int64_t> frontier;
   std::vector<int64_t> edges;
 

@@ -57,9 +57,10 @@ __attribute__((noinline)) void prove(const Graph& graph, Index source,
 // Runs `form` on the typed graph and distances without the GIL, and proves the result if requested.
 template <class Form>
 Fields run(GraphView& view, int64_t source, const Array& distances, bool proof, bool full,
-           Form&& form) {
+           Form&& form, int64_t most = Outcome().most) {
   Outcome outcome;
   outcome.full = full;
+  outcome.most = most;
   view.visit([&](const auto& csr) {
     using Weight = typename std::decay_t<decltype(csr)>::Weight;
     auto* out = checked<Weight>(distances, static_cast<std::size_t>(csr.n), "distances");

@@ -18,10 +18,9 @@
 namespace nearfar::bellman_ford {
 
 // source < 0 means a virtual source with an edge of weight 0 to every vertex, as in subtree.hpp.
-// Gives up, undecided, before a round that begins with more than `most` edges read.
 template <class Graph, class Poll>
 void goldberg_radzik(const Graph& graph, Index source, typename Graph::Weight* distance,
-                     std::vector<Arrival>& arrival, Outcome& outcome, Poll&& poll, int64_t most) {
+                     std::vector<Arrival>& arrival, Outcome& outcome, Poll&& poll) {
   using Weight = typename Graph::Weight;
   enum : char { idle, labelled, on_path, ordered };
   const Index n = graph.n;
@@ -60,7 +59,7 @@ void goldberg_radzik(const Graph& graph, Index source, typename Graph::Weight* d
   };
 
   while (!fresh.empty()) {
-    if (outcome.iterations > n || outcome.edges_relaxed > most) {
+    if (outcome.iterations > n || outcome.edges_relaxed > outcome.most) {
       outcome.undecided = true;
       return;
     }

@@ -38,11 +38,12 @@ class PreorderTree {
     ++children_[p];
   }
 
-  // Whether x is v or below it. Takes the size of the subtree.
-  bool below(Index v, Index x) const {
+  // Whether x is v or below it. Takes the size of the subtree, which is added to `work`.
+  bool below(Index v, Index x, int64_t& work) const {
     if (x == v) return true;
     int64_t open = children_[v];
     for (Index y = after_[v]; open > 0; y = after_[y]) {
+      ++work;
       if (y == x) return true;
       open += children_[y] - 1;
     }
@@ -100,9 +101,10 @@ void subtree(const Graph& graph, Index source, typename Graph::Weight* distance,
     waiting[source] = 1;
   }
   std::vector<int64_t> loop;
+  int64_t work = 0;  // edges, and vertices of subtrees
   // Whether edge i from u to v closes a cycle; fills `loop` and determines its sign.
   auto closes = [&](Index u, Index v, int64_t i, bool& negative) {
-    if (!tree.holds(v) || !tree.below(v, u)) return false;
+    if (!tree.holds(v) || !tree.below(v, u, work)) return false;
     ExactSum<Weight> sum;
     sum.add(graph.weights[i]);
     loop.clear();
@@ -120,9 +122,14 @@ void subtree(const Graph& graph, Index source, typename Graph::Weight* distance,
       waiting[v] = 0;
       if (!tree.holds(v)) continue;  // cut off: it will be reached again
       ++scanned;
+      if (work > outcome.most) {
+        outcome.undecided = true;
+        return;
+      }
       const Weight d = distance[v];
       const int64_t begin = graph.indptr[v], end = graph.indptr[v + 1];
       edges += end - begin;
+      work += end - begin;
       for (int64_t i = begin; i < end; ++i) {
         const Index t = graph.indices[i];
         const Weight sum = candidate(d, graph.weights[i], outcome.saturated);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from nearfar import _cpu
 from nearfar.cpu.distances.float_rows import exact_rows, rows_in_32_bits
-from nearfar.cpu.potentials import in_few_rounds, potentials
+from nearfar.cpu.potentials import forms, in_little_work, potentials
 from nearfar.errors import NegativeCycleError, OptionError, quoted
 from nearfar.graph.compared import Compared
 from nearfar.graph.facts import Facts
@@ -21,13 +20,10 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.saturation import heaviest_path, narrowed, widest
 from nearfar.graph.slots import Slot
 from nearfar.options import NoOptions
-from nearfar.registry import CHOICES, Answer, Estimate, Request, Variant, Workspace, find, variant
+from nearfar.registry import Answer, Estimate, Request, Variant, Workspace, find, variant
 
 _SHIFTED: Slot[Shifted] = Slot("reweighted graph")
-_IMPOSSIBLE: Slot[bool] = Slot("no potentials")
 _WAYS: Slot[Compared[str]] = Slot("ways to search with negative weights")
-_BOTH = "rounds", "potentials"
-_ROUNDS = 6  # edges read, over all edges, before potentials; an acyclic graph takes twice all edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,27 +112,29 @@ def johnson(
     return solve_shifted(graph, sources, find(options.inner, "cpu")[0], workspace)
 
 
-def _shifted_if_possible(graph: Graph) -> Shifted | None:
-    """Return the reweighted graph; None with a negative cycle, large weights or little memory."""
-    if not _IMPOSSIBLE.filled(graph):
-        with contextlib.suppress(NegativeCycleError, MemoryError):
-            if fits_shifted(graph) is True:
-                return shifted(graph)
-        _IMPOSSIBLE.put(graph, True)
-        CHOICES.drop(graph)
-    return None
-
-
-def _in_topological_order(graph: Graph, source: int, workspace: Workspace) -> Answer:
-    """Search without potentials, or raise for a negative cycle that the source reaches."""
-    return find("goldberg_radzik", "cpu")[0].run(graph, source, NoOptions(), workspace)
+def _by_potentials(graph: Graph, source: int, workspace: Workspace) -> Answer | None:
+    """Search the reweighted graph; None with a negative cycle, large weights or little memory."""
+    if fits_shifted(graph) is not True:
+        return None
+    try:
+        plan = shifted(graph)
+    except (NegativeCycleError, MemoryError):  # the source may not reach the cycle
+        return None
+    inner = find("delta_stepping", "cpu")[0]
+    alone = Workspace(stats=workspace.stats)
+    answer = inner.run(plan.graph, source, inner.options(), alone)
+    stats = {**answer.stats, "inner": inner.id, "saturated": False}
+    (row,) = shift_rows(plan, answer.distances[None], np.array([source]), alone, stats)
+    row, dtype = narrowed(row, graph.weight_dtype), graph.weight_dtype
+    stats["saturated"] = bool(stats["saturated"]) or row.dtype != dtype
+    return Answer(row.astype(dtype, copy=False), stats)
 
 
 def _search_cost(facts: Facts, request: Request) -> Estimate | None:
-    """Estimate one search, at first in topological order."""
-    if not facts.negative or _IMPOSSIBLE.filled(facts.graph):
+    """Estimate one search, at first by trees."""
+    if not facts.negative:
         return None
-    return Estimate(2e-6 + facts.m * 70e-9, "negative weights: few rounds, or potentials")
+    return Estimate(2e-6 + facts.m * 70e-9, "negative weights: by trees, rounds or potentials")
 
 
 @variant(
@@ -145,39 +143,32 @@ def _search_cost(facts: Facts, request: Request) -> Estimate | None:
     weights="any",
     paper="johnson-cuda",
     section="4, one source",
-    summary="a few rounds of goldberg_radzik, or kept potentials and buckets, whichever is faster",
+    summary="tarjan_subtree, goldberg_radzik, or kept potentials and buckets, whichever is faster",
     complexity="O(n m) once, then O((n + m) log n)",
     cost=_search_cost,
     learns=True,
 )
 def johnson_search(graph: Graph, source: int, options: NoOptions, workspace: Workspace) -> Answer:
-    """Search in topological order, or with potentials from the second search on, if faster.
-
-    An acyclic graph takes two rounds in topological order, others many.
-    """
+    """Search by forms of Bellman-Ford and with kept potentials, once each, then by the fastest."""
     ways = _WAYS.of(graph, Compared)
-    if _IMPOSSIBLE.filled(graph):
-        return _in_topological_order(graph, source, workspace)
-    began = time.perf_counter()
-    if ways.choose("rounds", lambda _: _BOTH) == "rounds":
-        full = workspace.stats == "full"
-        soon = in_few_rounds(graph, int(source), _ROUNDS * graph.n_edges, full)
-        ways.add("rounds", math.inf if soon is None else time.perf_counter() - began)
-        if soon is not None:
-            return Answer(*soon)
-    plan = _shifted_if_possible(graph)
-    if plan is None:  # the source may not reach a negative cycle
-        return _in_topological_order(graph, source, workspace)
-    began = time.perf_counter()
-    inner = find("delta_stepping", "cpu")[0]
-    alone = Workspace(stats=workspace.stats)
-    answer = inner.run(plan.graph, source, inner.options(), alone)
-    stats = {**answer.stats, "inner": inner.id, "saturated": False}
-    (row,) = shift_rows(plan, answer.distances[None], np.array([source]), alone, stats)
-    row, dtype = narrowed(row, graph.weight_dtype), graph.weight_dtype
-    stats["saturated"] = bool(stats["saturated"]) or row.dtype != dtype
-    ways.add("potentials", time.perf_counter() - began)
-    return Answer(row.astype(dtype, copy=False), stats)
+    every = [*forms(graph), "potentials"]
+    for _ in every:
+        way = ways.choose(every[0], lambda _: every)
+        if ways.times.get(way, (0, 0.0))[1] == math.inf:  # each took too much work
+            break
+        counts = way != "potentials" or _SHIFTED.filled(graph)  # not while making them
+        began = time.perf_counter()
+        if way == "potentials":
+            found = _by_potentials(graph, source, workspace)
+        else:
+            found = in_little_work(way, graph, int(source), workspace.stats == "full")
+        if found is None:
+            ways.add(way, math.inf)
+            continue
+        if counts:
+            ways.add(way, time.perf_counter() - began)
+        return found
+    return find("goldberg_radzik", "cpu")[0].run(graph, source, NoOptions(), workspace)
 
 
 def solve_shifted(
