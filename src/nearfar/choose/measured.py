@@ -44,6 +44,12 @@ class _Times(Compared[str]):
     quickest: dict[str, float] = field(default_factory=dict)
     spent: float = 0.0  # seconds of these searches
     download: float = 0.0  # seconds to copy the last answer of a GPU
+    chosen: tuple[tuple[Chosen, ...], Chosen] | None = None  # of which methods, as long as it holds
+
+    def changed(self) -> None:
+        """Choose anew."""
+        Compared.changed(self)
+        self.chosen = None
 
 
 def whole(request: Request) -> bool:
@@ -85,7 +91,18 @@ def record(graph: Graph, request: Request, variant: Variant, stats: dict[str, An
 def fastest(graph: Graph, request: Request, rivals: tuple[Chosen, ...]) -> Chosen:
     """Return the fastest of the methods so far, or one that is still to be measured."""
     times = _TIMES.of(graph, _Times, request.threads)
-    rivals = tuple(rival for rival in rivals if _takes_part(rival, times))
+    held = times.chosen
+    if held is not None and held[0] is rivals:
+        return held[1]
+    part = tuple(rival for rival in rivals if _takes_part(rival, times))
+    found = _chosen(times, part)
+    if len(part) == len(rivals):
+        times.chosen = rivals, found
+    return found
+
+
+def _chosen(times: _Times, rivals: tuple[Chosen, ...]) -> Chosen:
+    """Return the fastest of some methods, or one that is to be measured."""
     ids = [rival.variant.id for rival in rivals]
     chosen = rivals[ids.index(times.choose(ids[0], lambda _: ids))]
     if any(other not in times.times for other in ids):

@@ -44,7 +44,11 @@ class Compared(Generic[Way]):
         self._latest[way] = latest
         self.times[way] = solves + 1, sorted(latest)[(len(latest) - 1) // 2]
         if solves < _SURE or not (solves + 1) % _RARELY:  # choosing takes up to 0.1 ms
-            self._next.clear()
+            self.changed()
+
+    def changed(self) -> None:
+        """Choose anew, after solves that may change the choice."""
+        self._next.clear()
 
     def least(self) -> float:
         """Return the usual seconds of the fastest way."""
