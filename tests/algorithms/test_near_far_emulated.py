@@ -171,13 +171,17 @@ def test_sifted_rows(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "sort_seconds" not in paths.stats
 
 
-def undirected(n: int, k: int, *, hub: int = 0) -> Graph:
-    """Return a random undirected graph whose vertex 0 has `hub` additional edges."""
+def undirected(n: int, k: int, *, hub: int = 0, tail: int = 0) -> Graph:
+    """Return a random undirected graph whose vertex 0 has `hub` additional edges.
+
+    A path of `tail` further vertices begins at vertex n - 1.
+    """
     rng = np.random.default_rng(5)
-    sources = np.concatenate([rng.integers(0, n, k), np.zeros(hub, int)])
-    targets = rng.integers(0, n, k + hub)
-    weights = rng.integers(0, 1000, k + hub).astype(np.int32)
-    return Graph.from_edges(sources, targets, weights, n_vertices=n, directed=False)
+    path = np.arange(n - 1, n - 1 + tail)
+    sources = np.concatenate([rng.integers(0, n, k), np.zeros(hub, int), path])
+    targets = np.concatenate([rng.integers(0, n, k + hub), path + 1])
+    weights = rng.integers(0, 1000, len(sources)).astype(np.int32)
+    return Graph.from_edges(sources, targets, weights, n_vertices=n + tail, directed=False)
 
 
 def test_open_vertices_pull_over_rows_of_every_length() -> None:

@@ -30,7 +30,7 @@ SOLVED = {
     "edges_relaxed": 1000,
 }
 SOLVED |= {"delta": 1.0, "last_delta": 1.0}
-SOLVED["block_rounds"] = 0
+SOLVED |= {"block_rounds": 0, "iterations": 10}
 
 
 def forms_of(graph: Graph, solves: int, **options: object) -> list[str]:
@@ -73,6 +73,19 @@ def test_skewed_graphs_are_sifted_unless_they_are_small(
     graph = undirected(700, 2800, hub=1500)
     assert 7 < graph.mean_degree < 16
     assert forms_of(graph, 1) == [form]
+
+
+def test_a_skewed_graph_with_a_long_path_is_solved_plainly_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sifted solves take a step of the whole device for every vertex of the path."""
+    monkeypatch.setattr(forms, "_MANY_STEPS", 40)
+    monkeypatch.setattr(forms, "_STEP_SECONDS", 1.0)
+    monkeypatch.setattr(forms, "_HOPELESS", 1e9)  # the emulator's times vary
+    monkeypatch.setattr(forms, "_AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(forms, "_entries_with", lambda *_: 0)  # not small
+    graph = undirected(700, 2800, hub=1500, tail=100)
+    assert forms_of(graph, 2) == ["sifted", "plain"]
 
 
 def test_blocks_advance_on_their_own_unless_rows_are_long() -> None:

@@ -100,7 +100,7 @@ def test_rounding_around_cycles_of_weight_zero_changes_no_bit(dtype):
             for _ in range(3):
                 found = nearfar.distances(graph, [0], method=method, device="cuda")[0]
                 np.testing.assert_array_equal(found, truth, method)
-    assert answered > 10
+    assert answered > 5
 
 
 @pytest.mark.parametrize("form", ["persistent", "queue", "edge_classes", "warps", "child_launches"])

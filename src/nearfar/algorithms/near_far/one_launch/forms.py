@@ -12,6 +12,9 @@ solves (docs/explanation/gpu-engine.md has the measurements):
   fit, judged by earlier solves or, before the first one, by a random graph. If they do not fit,
   the solve stops at its next split and is repeated with whole distances.
 
+Only plain solves let blocks advance on their own. So after a sifted or sorted solve of very many
+steps, which were most of its time, as with hubs at the end of a long path, one solve is plain.
+
 A form is abandoned if a solve takes twice as long as with another form, or if three solves take
 longer on average. While a form is compiled for the first time, solves use the previous form.
 
@@ -65,6 +68,7 @@ _GROWTH, GROWTHS = 12.0, 256.0  # growth that need not show a gain, and greatest
 #: Rounds of a local step that are compared; the first one hardly limits it.
 ROUNDS = (1000, 8, 2, 0)
 _STEP_SECONDS = 4e-6  # by which a step of the whole device exceeds a round of one block
+_MANY_STEPS = 1000  # of a solve, from which blocks that advance on their own may save time
 _LITTLE = 0.25  # part of a solve that such steps may take for other rounds to be tried first
 _FAR, _FAR_ROUNDS = 8, (8, 0)  # factor between widths far from each other, rounds of a wide one
 # Entries and edges per multiprocessor up to which blocks advance on their own.
@@ -183,6 +187,7 @@ class History:
     reach: float = 0.0
     first_splits: int = 0
     least_bits: int = 8
+    thin: bool = False  # whether a solve without local steps took most of its time for steps
     refused: set[str] = field(default_factory=set)  # kinds that do not fit memory
     last: Form | None = None  # form of the latest whole solve
     compiled_by: dict[Form, Thread] = field(default_factory=dict)
@@ -301,6 +306,8 @@ def form_of(graph: Graph, history: History, options: OneLaunchOptions) -> Form:
         return Form("packed", options.distance_bits, scan=True) if whole else plain
     if options.tuned:
         return plain
+    if history.thin and "plain" not in history.solves:
+        return plain
     if options.sort_rows is None:
         if _sorting_pays(graph, history):
             return Form("sorted")
@@ -377,6 +384,9 @@ def learn(
         narrower = history.first.first * min(growth, 1.0)
         history.grown[form.kind] = Width(narrower, max(growth, 1.0))
     history.solves[form.kind] = solves + 1
+    steps = stats["iterations"]
+    if form.kind not in _GROWING and steps > _MANY_STEPS:
+        history.thin |= steps * _STEP_SECONDS > stats["device_seconds"] / 2
     total = history.seconds.get(form.kind, 0.0) + stats["device_seconds"]
     history.seconds[form.kind] = total
     if form.kind in _GROWING:
