@@ -213,10 +213,14 @@ def test_cores_search_while_kernels_are_compiled(
         assert np.array_equal(paths.predecessors, wanted.predecessors)
         return paths
 
+    assembled: list[object] = []
+    assemble = compiler.assemble
+    monkeypatch.setattr(compiler, "assemble", lambda f: assembled.append(f) or assemble(f))
     for _ in range(4):
         paths = solved()
         assert paths.engine.endswith("@cpu")
         assert "compiled meanwhile" in paths.reason
+    assert len(assembled) == 1  # it takes milliseconds
     held_compiler.set()
     for _ in range(20):  # one program after the other
         compiler.finish_background()

@@ -135,6 +135,7 @@ def _forget() -> None:
     for cached in (runtime.available, runtime._device, cupy_module.load, cupy_module.cupy):
         cached.cache_clear()
     runtime._programs.clear()
+    runtime._compiling.clear()
 
 
 @pytest.fixture

@@ -265,6 +265,7 @@ def download(array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
 
 
 _programs: dict[tuple[Any, ...], Program] = {}
+_compiling: dict[tuple[Any, ...], threading.Thread] = {}
 _programs_lock = threading.Lock()
 
 
@@ -302,11 +303,15 @@ def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Prog
         # Imported only here, since CPU runs never compile kernels.
         from nearfar.system.devices import compiler, linking
 
+        in_background = getattr(_of_thread, "in_background", False)
+        if in_background and key in _compiling and _compiling[key].is_alive():
+            raise Compiling(_compiling[key])  # assembling the source takes milliseconds
         source = compiler.assemble(names)
         options = compiler.options_for(here.arch, macros, source)
-        if getattr(_of_thread, "in_background", False):
+        if in_background:
             thread = compiler.background(names[-1], source, options)
             if thread is not None and thread.is_alive():
+                _compiling[key] = thread
                 raise Compiling(thread)
         with _programs_lock:
             found = _programs.get(key)
