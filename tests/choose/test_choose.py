@@ -400,8 +400,9 @@ def test_the_reach_is_measured_where_the_choice_hangs_on_it_alone(
         assert first(graph, device="cuda") == name
     assert not asked
     every = Request(device="cuda", problem="all_pairs", n_sources=grid.n_vertices)
-    for factor, name in ((1e3, "block_per_source_global@cuda"), (1e-3, "prepare_first@cuda")):
-        fast = {"prepare_first@cuda": factor, "block_per_source@cuda": 1e3}
+    for factor, name in ((1e6, "block_per_source_global@cuda"), (1e-3, "prepare_first@cuda")):
+        slow = dict.fromkeys(("block_per_source@cuda", "floyd_warshall@cuda"), 1e3)
+        fast = {**slow, "prepare_first@cuda": factor}
         grid.forget()
         with assumed("cuda", replace(H200, factors=fast)):
             assert choose.best(grid, every)[0].id == name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 import pytest
@@ -213,7 +214,7 @@ def test_cores_search_while_kernels_are_compiled(
         assert np.array_equal(paths.predecessors, wanted.predecessors)
         return paths
 
-    assembled: list[object] = []
+    assembled: list[Any] = []
     assemble = compiler.assemble
     monkeypatch.setattr(compiler, "assemble", lambda f: assembled.append(f) or assemble(f))
     for _ in range(4):
@@ -237,6 +238,32 @@ def test_cores_search_while_kernels_are_compiled(
     runtime._programs.clear()
     monkeypatch.setattr(compiler, "_in_background", {})
     assert nearfar.sssp(hubs("int32", True, 160), 3).engine == "near_far@cuda"
+
+
+@pytest.mark.parametrize("more", [{}, {"reduce": "sum"}, {"targets": [4, 9]}])
+def test_cores_make_rows_while_kernels_are_compiled(
+    held_compiler: threading.Event, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(ranking, "_gpu_is_worth", lambda *_: True)
+    here, there = choose_machine.machine("cpu"), Machine({"lanes@cuda": 1e-9}, 1e12, 1e-9)
+    monkeypatch.setattr(choose_machine, "machine", lambda d: there if d == "cuda" else here)
+    graph, sources = hubs("int32", True, 150), range(40)
+    wanted = nearfar.distances(graph, sources, device="cpu", **more)
+
+    def engine() -> str:
+        stats: dict[str, Any] = {}
+        found = nearfar.distances(graph, sources, threads=1, stats=stats, **more)
+        np.testing.assert_array_equal(found, wanted)
+        return str(stats["engine"])
+
+    for _ in range(3):
+        assert engine().endswith("@cpu")
+    held_compiler.set()
+    for _ in range(9):  # one program after the other
+        compiler.finish_background()
+        if engine() == "lanes@cuda":
+            break
+    assert engine() == "lanes@cuda"
 
 
 def test_the_bits_are_the_same_whatever_is_chosen(graph: Graph) -> None:

@@ -70,12 +70,12 @@ _FIXED = 4e-5  # seconds per batch in addition to a launch, its rows and the tra
 def _in_blocks(facts: Facts, request: Request, edge: float, vertex: float, times: float) -> float:
     """Estimate one block per source, limited by throughput or by the steps of a single block."""
     k, n, m = request.n_sources, facts.n, facts.m
-    alone = times * (2e-5 + (n + m) * 4e-9)
+    alone = max(times * (2e-5 + (n + m) * 4e-9), facts.hops * 3.2e-5)
     return _FIXED + k * max(m * edge + n * vertex, alone / (2 * max(min(k, 132), 1)))
 
 
 def _in_shared(facts: Facts, request: Request) -> Estimate:
-    seconds = _in_blocks(facts, request, 1.6e-11, 2e-11, 1)
+    seconds = _in_blocks(facts, request, 1.6e-11, 2e-11, 3)
     return Estimate(seconds, "a thread block per source, all in shared memory")
 
 
@@ -87,8 +87,12 @@ def _in_global(facts: Facts, request: Request) -> Estimate:
 
 
 def _in_lanes(facts: Facts, request: Request) -> Estimate:
-    seconds = _FIXED + request.n_sources * (facts.m + facts.n) * 6e-10
-    return Estimate(seconds, "32 sources in the lanes of each warp")
+    # Edges are relaxed again in many of the rounds, of which there are as many as hops.
+    again = max(0.3, facts.hops / 60)
+    rounds = -(-request.n_sources // 32) * facts.hops
+    seconds = request.n_sources * (facts.m + facts.n) * 6e-10 * again + rounds * 1e-5
+    words = f"32 sources in the lanes of each warp, about {facts.hops:,.0f} hops"
+    return Estimate(_FIXED + seconds, words)
 
 
 @variant(

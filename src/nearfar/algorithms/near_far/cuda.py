@@ -17,7 +17,8 @@ from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.registry import Answer, Estimate, Request, Workspace, variant
 
-_CALL = 8e-5  # seconds of a launch from Python, in addition to the solve
+_CALL = 1.5e-4  # seconds per source in addition to its search
+_UNLEARNED = 5e-4  # most seconds that it takes longer than a repeated one
 _COUNTED = ("iterations", "edges_relaxed")  # figures of a solve that add up
 
 
@@ -42,7 +43,9 @@ def near_far(graph: Graph, sources: Any, options: OneLaunchOptions, workspace: W
 
 
 def _cost_of_many(facts: Facts, request: Request) -> Estimate:
-    seconds = request.n_sources * (one_launch(facts) + _CALL)
+    # Widths and forms are learned by repeated searches from one source, not from many.
+    alone = one_launch(facts)
+    seconds = request.n_sources * (alone + min(alone, _UNLEARNED) + _CALL)
     return Estimate(seconds, f"one source after another, about {chain(facts):,.0f} hops each")
 
 

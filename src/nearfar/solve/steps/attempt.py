@@ -10,6 +10,7 @@ source by source.
 from __future__ import annotations
 
 import time
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from nearfar.graph.graph import Graph
 from nearfar.graph.same_distances import backbone, renumbered
 from nearfar.graph.same_distances.integer_weights import AGREES_UP_TO
 from nearfar.graph.saturation import FARTHEST, may_saturate, narrowed, widened
+from nearfar.graph.slots import Slot
 from nearfar.registry import Answer, Declined, Request, Workspace
 from nearfar.solve.arrays import clear_unreached, entries, mask_beyond, reach
 from nearfar.solve.matrix.fresh import UNCHECKED, size
@@ -34,6 +36,8 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import on_threads
 
+#: Threads that compile what searches of a graph on a GPU need next.
+_COMPILERS: Slot[Thread] = Slot("compilers")
 #: Counters that bound the distances, and the edges that a search follows at once beyond them.
 _BOUNDS = {"last_threshold": 8, "farthest": 1}
 _NEARLY = 1 - 1e-12  # these bounds are rounded
@@ -85,15 +89,19 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Answer | Plan:
     """Run a plan; return its answer, or the plan to try instead."""
     graph, request = plan.graph, plan.request
     try:
-        if plan.single:
-            answer = (_search if plan.variant.device == "cpu" else _on_gpu)(plan, rows[0])
+        on_gpu = plan.variant.device == "cuda"
+        if on_gpu and plan.method == "auto" and plan.waits_on_cores:
+            answer = _or_compiling(plan, rows, out)
+        elif plan.single:
+            answer = _search(plan, rows[0])
         else:
             answer = (_source_by_source if plan.by_source else _batch)(plan, rows, out)
     except Declined as declined:
         return plan.without(declined)
-    except runtime.Compiling:
+    except runtime.Compiling as compiling:
         if not plan.waits_on_cores:
             raise
+        _COMPILERS.put(graph, compiling.thread)
         return plan.meanwhile()
     except NegativeCycleError:
         if plan.method != "auto" or plan.by_source:
@@ -179,10 +187,15 @@ def _search(plan: Plan, source: int) -> Answer:
     return answer
 
 
-def _on_gpu(plan: Plan, source: int) -> Answer:
-    """Search on a GPU, or raise Compiling if cores are to search meanwhile."""
-    with runtime.compiling_in_background(plan.waits_on_cores):
-        return _search(plan, source)
+def _or_compiling(plan: Plan, rows: Any, out: Any) -> Answer:
+    """Run on a GPU, or raise Compiling if cores are to search meanwhile."""
+    compiler = _COMPILERS.get(plan.graph)
+    if compiler is not None and compiler.is_alive():
+        raise runtime.Compiling(compiler)
+    with runtime.compiling_in_background():
+        if plan.single:
+            return _search(plan, rows[0])
+        return (_source_by_source if plan.by_source else _batch)(plan, rows, out)
 
 
 def _in_turns(plan: Plan, sources: Any, work: Workspace) -> Answer:

@@ -80,8 +80,10 @@ class Plan(NamedTuple):
     def waits_on_cores(self) -> bool:
         """Whether cores search while kernels of the variant are compiled."""
         asked = self.request.device == "auto" == self.method and not self.options
-        there = self.variant.device == "cuda" and not self.graph.on_device
-        return asked and there and self.graph.n_edges < _COMPILED
+        if not asked or self.variant.device != "cuda" or self.graph.on_device:
+            return False
+        rounds = 1.0 if self.single else self.request.n_sources / self.request.threads
+        return self.graph.n_edges * rounds < _COMPILED
 
     @property
     def signed(self) -> bool:

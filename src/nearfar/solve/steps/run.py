@@ -6,6 +6,7 @@ over devices, reduces them if rows are not requested, and adds predecessors.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,7 +23,7 @@ from nearfar.solve.rows.reductions import ReducingSink
 from nearfar.solve.rows.sinks import CsrSink, Sink
 from nearfar.solve.steps.attempt import add_counters, solve
 from nearfar.solve.steps.plan import Plan
-from nearfar.system.devices import several
+from nearfar.system.devices import runtime, several
 from nearfar.system.devices.arrays import as_dtype, module_of, to_host, upload
 
 
@@ -209,10 +210,12 @@ class Run:
             reduction=plan.reduction,
         )
         sources = np.asarray(rows, np.int64)
+        waits = plan.method == "auto" and plan.waits_on_cores
         try:
-            answer = plan.variant.run(plan.to_search, sources, plan.settings, work)
-        except Declined:
-            return None  # solving the rows declines again, and then chooses another variant
+            with runtime.compiling_in_background() if waits else contextlib.nullcontext():
+                answer = plan.variant.run(plan.to_search, sources, plan.settings, work)
+        except (Declined, runtime.Compiling):
+            return None  # as does solving the rows, which then chooses another variant
         if answer.partials is not None:
             self._count({**answer.stats, "rows_never_made": len(sources)})
         return answer.partials
