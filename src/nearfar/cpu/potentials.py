@@ -85,6 +85,7 @@ def in_little_work(form: str, graph: Graph, source: int, full: bool) -> Answer |
 
 
 def _most_work(graph: Graph) -> int:
+    """Return the work after which a form of Bellman-Ford gives up."""
     return _WORK * (graph.n_vertices + graph.n_edges)
 
 
@@ -112,11 +113,12 @@ def potentials(graph: Graph) -> NDArray[Any]:
     if graph.n_negative == 0:
         return h
     proof = proof_wanted(graph, -1)
-    first, other = forms(graph)
-    stats = _FORMS[first](graph.view, -1, h, proof, most=_most_work(graph))
+    form, other = forms(graph)
+    stats = _FORMS[form](graph.view, -1, h, proof, most=_most_work(graph))
     if stats["undecided"]:
-        stats = _FORMS[other](graph.view, -1, h, proof)
-    if stats["undecided"] or stats["cycle"]:  # cycles of subtrees are shorter
+        form = other
+        stats = _FORMS[form](graph.view, -1, h, proof)
+    if form != "subtree" and (stats["undecided"] or stats["cycle"]):  # its cycles are shorter
         stats = _cpu.bellman_ford_subtree(graph.view, -1, h, proof)
     cycle = stats["cycle"]
     if cycle:

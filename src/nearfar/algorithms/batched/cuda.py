@@ -70,13 +70,16 @@ _FIXED = 4e-5  # seconds per batch in addition to a launch, its rows and the tra
 def _in_blocks(facts: Facts, request: Request, edge: float, vertex: float, times: float) -> float:
     """Estimate one block per source, limited by throughput or by the steps of a single block."""
     k, n, m = request.n_sources, facts.n, facts.m
-    alone = max(times * (2e-5 + (n + m) * 4e-9), facts.hops * 3.2e-5)
-    return _FIXED + k * max(m * edge + n * vertex, alone / (2 * max(min(k, 132), 1)))
+    alone = times * (2e-5 + (n + m) * 4e-9)
+    each = max(m * edge + n * vertex, alone / (2 * max(min(k, 132), 1)))
+    steps = facts.hops * 1.6e-5 * max(k / 264, 1.0)
+    return _FIXED + max(k * each, steps)
 
 
 def _in_shared(facts: Facts, request: Request) -> Estimate:
-    seconds = _in_blocks(facts, request, 1.6e-11, 2e-11, 3)
-    return Estimate(seconds, "a thread block per source, all in shared memory")
+    seconds = _in_blocks(facts, request, 1.6e-11, 2e-11, 1)
+    least = 3e-5 + (facts.n + facts.m) * 6e-9  # with few sources
+    return Estimate(max(seconds, least), "a thread block per source, all in shared memory")
 
 
 def _in_global(facts: Facts, request: Request) -> Estimate:

@@ -65,6 +65,7 @@ class Plan(NamedTuple):
     in_turns: bool = False  # whether they decide about these edges on a GPU
     keep: bool = False  # whether rows stay on the device
     reduction: RowReduction | None = None  # quantity kept of each row
+    memory: int | None = None  # bytes that the caller allows
 
     @property
     def by_source(self) -> bool:
@@ -130,7 +131,8 @@ class Plan(NamedTuple):
         """Return a plan for cores, while kernels are compiled."""
         here = self.request._replace(device="cpu")
         chosen, reason = _choice(self.graph, here, "auto", self.allow_unsafe)
-        return self.using(chosen, f"{reason}; kernels for a GPU are compiled meanwhile")
+        plan = self.using(chosen, f"{reason}; kernels for a GPU are compiled meanwhile")
+        return plan if self.memory is None else plan.within(self.memory)
 
     def without(self, declined: Declined) -> Plan:
         """Return a plan with another variant, after the current one declined."""
@@ -144,7 +146,7 @@ class Plan(NamedTuple):
 
     def within(self, memory: int) -> Plan:
         """Return a plan whose variant and number of workers need at most half of the memory."""
-        plan = self
+        plan = self._replace(memory=memory)
         if plan.variant.device != "cpu" or is_prepared(plan.graph):
             return plan
         if plan.method == "auto" and plan.scratch_bytes() > memory // 2:
