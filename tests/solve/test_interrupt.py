@@ -226,3 +226,10 @@ def test_the_next_solve_works(method: str) -> None:
         nearfar.sssp(small(), 0, method=m, threads=2) for m in (method, "dijkstra_dary_heap")
     )
     assert np.array_equal(first.distances, second.distances)
+
+
+def test_weights_of_a_prepared_graph_without_small_separators() -> None:
+    graph = generate("uniform_random", vertices=2000, degree=8)
+    prepared = nearfar.prepare(graph, force=True, threads=1)
+    weights = graph.effective_weights + 1
+    assert watched(lambda: prepared.reweight(weights, threads=1), enough=10**9)

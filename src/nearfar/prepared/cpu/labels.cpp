@@ -31,7 +31,7 @@ void fill_rows(const MetricView& view, bool down, const Longs& offset, const Arr
     const auto step = NEARFAR_PICK_ISA(label_row<Value>);
     const TreeParts& tree = view.arcs().parts(threads);
     std::vector<std::vector<int32_t>> ancestors(at(threads));
-    top_down(tree, threads, [&](int worker, int32_t part) {
+    top_down(tree, threads, [&](int worker, int32_t part, Interrupt&) {
       auto& ancestor = ancestors[at(worker)];
       ancestor.resize(at(arcs.height) + 16);
       const auto [from, to, deepest, above, below, beside] = tree.parts[at(part)];

@@ -69,6 +69,27 @@ std::vector<int64_t> row_starts(int32_t height, int sides) {
   return start;
 }
 
+// Work, about a value per arc and other arc of a label, between two checks for Ctrl-C.
+constexpr int64_t kPiece = int64_t{1} << 24;
+
+// Calls pass(first, last) for consecutive labels from `from` to `to`, which may be less, so that
+// Ctrl-C is noticed where labels have very many arcs.
+template <class Pass>
+void in_pieces(const Arcs& arcs, int32_t from, int32_t to, Interrupt& interrupt, Pass&& pass) {
+  const int32_t step = from <= to ? 1 : -1;
+  int64_t work = 0;
+  for (int32_t x = from, first = from;; x += step) {
+    const int64_t count = arcs.first[x + 1] - arcs.first[x];
+    work += count * count;
+    if (x != to && work < kPiece) continue;
+    pass(first, x);
+    if (x == to) return;
+    interrupt.poll(static_cast<uint64_t>(work));
+    first = x + step;
+    work = 0;
+  }
+}
+
 // Basic customization. A part merges the results of the parts below it for arcs above them, and
 // leaves its own to the part above.
 template <class Value, class Weight, int kSides>
@@ -81,14 +102,16 @@ void lower(const ArcsView& view, const Weight* edge_weights, Value* weights, int
   const auto pass = NEARFAR_PICK_ISA(lower_pass<Value, Weight, kSides>);
   const auto take = NEARFAR_PICK_ISA(take_rows<Value, kSides>);
   const auto add = NEARFAR_PICK_ISA(add_rows<Value, kSides>);
-  bottom_up(tree, threads, [&](int worker, int32_t number) {
+  bottom_up(tree, threads, [&](int worker, int32_t number, Interrupt& interrupt) {
     const TreeParts::Part& part = tree.parts[at(number)];
     const PathRows<Value> mine = rows[at(worker)].of(start, part.deepest);
     for (int32_t c = part.first_below; c >= 0; c = tree.parts[at(c)].next_beside) {
       add(arcs, tree.parts[at(c)].to, mine, left[at(c)].data());
       std::vector<Value>().swap(left[at(c)]);
     }
-    pass(arcs, edge_weights, weights, part.from, part.to, mine);
+    in_pieces(arcs, part.from, part.to, interrupt, [&](int32_t first, int32_t last) {
+      pass(arcs, edge_weights, weights, first, last, mine);
+    });
     auto& out = left[at(number)];
     out.resize(at(take(arcs, part.to, mine, nullptr)));
     take(arcs, part.to, mine, out.data());
@@ -105,10 +128,12 @@ void upper(const ArcsView& view, const Value* weights, Value* distances, uint8_t
   std::vector<WorkerRows<Value>> rows(at(threads));
   Scratch<Value> scratch(threads, at(3 * (kSides * arcs.height + 64)));
   const auto pass = NEARFAR_PICK_ISA(upper_pass<Value, kSides>);
-  top_down(tree, threads, [&](int worker, int32_t number) {
+  top_down(tree, threads, [&](int worker, int32_t number, Interrupt& interrupt) {
     const TreeParts::Part& part = tree.parts[at(number)];
-    pass(arcs, weights, distances, flags, first, part.from, part.to, ties,
-         rows[at(worker)].any(start), scratch.of(worker));
+    in_pieces(arcs, part.to, part.from, interrupt, [&](int32_t highest, int32_t lowest) {
+      pass(arcs, weights, distances, flags, first, lowest, highest, ties,
+           rows[at(worker)].any(start), scratch.of(worker));
+    });
   });
 }
 
@@ -243,7 +268,7 @@ int64_t update(const ArcsView& view, const ConstArray& edge_weights, const Array
       const TreeParts& tree = view.parts(threads);
       Scratch<Value> scratch(threads, at(kSides * arcs.height));
       const auto step = NEARFAR_PICK_ISA(lower_triangles<Value, Weight, kSides>);
-      bottom_up(tree, threads, [&](int worker, int32_t number) {
+      bottom_up(tree, threads, [&](int worker, int32_t number, Interrupt&) {
         const TreeParts::Part& part = tree.parts[at(number)];
         const unsigned char* const end = waits.data() + part.to + 1;
         int64_t mine = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu/bindings/bindings.hpp"
+#include "cpu/threads/interrupt.hpp"
 #include "prepared/order/arcs.hpp"
 
 namespace nearfar::prepared {
@@ -54,10 +55,10 @@ class ArcsView {
   std::shared_ptr<Cache> cache_ = std::make_shared<Cache>();  // of all views of these arcs
 };
 
-// Calls work(worker, part) for every part of the tree, after all parts below it (bottom up) or
-// after the one above it (top down), on several workers. Defined in parts.cpp; a stopped run throws
-// the exception that stopped it.
-using PartWork = std::function<void(int worker, int32_t part)>;
+// Calls work(worker, part, interrupt) for every part of the tree, after all parts below it (bottom
+// up) or after the one above it (top down), on several workers. Defined in parts.cpp; a stopped run
+// throws the exception that stopped it.
+using PartWork = std::function<void(int worker, int32_t part, Interrupt& interrupt)>;
 void bottom_up(const TreeParts& tree, int threads, const PartWork& work);
 void top_down(const TreeParts& tree, int threads, const PartWork& work);
 

@@ -175,7 +175,7 @@ void in_order(const std::vector<int32_t>& order, int threads, const PartWork& wo
                  interrupt.poll(1 << 14);
                }
                interrupt.poll(1 << 14);
-               work(worker, part);
+               work(worker, part, interrupt);
                close(part);
                signal.set(++events);
              }
