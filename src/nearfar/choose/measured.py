@@ -47,7 +47,7 @@ class _Times(Compared[str]):
     chosen: tuple[tuple[Chosen, ...], Chosen] | None = None  # of which methods, as long as it holds
 
     def changed(self) -> None:
-        """Choose anew."""
+        """Let the next search choose again."""
         Compared.changed(self)
         self.chosen = None
 

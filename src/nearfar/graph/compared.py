@@ -47,7 +47,7 @@ class Compared(Generic[Way]):
             self.changed()
 
     def changed(self) -> None:
-        """Choose anew, after solves that may change the choice."""
+        """Let the next solve choose again, after solves that may change the choice."""
         self._next.clear()
 
     def least(self) -> float:
