@@ -23,6 +23,7 @@ import numpy as np
 from numpy.random import Generator
 
 import zoo_families as fam
+import zoo_late_families as late
 import zoo_more_families as more
 from nearfar.graph.graph import Graph
 from zoo_families import Array, Edges
@@ -186,6 +187,26 @@ ZOO: dict[str, Entry] = {
     "automaton": _entry(_R, more.automaton, 1e6, "exponential", "float64"),
     "skipped": _entry(_T, more.skipped, 1e6, "lengths", "int32"),
     "powers": _entry(_R, more.powers, 2e5, "lengths", "float32"),
+    "barbell": _entry(_R, late.barbell, 3e5, "uniform", "int32"),
+    "siblings": _entry(_R, late.siblings, 3e5, "uniform", "float64"),
+    "islands": _entry(_R, late.islands, 1e6, "uniform", "int32"),
+    "burdened": _entry(_R, late.burdened, 3e5, "lengths", "float32"),
+    "burdened-int": _entry(_R, late.burdened, 3e5, "lengths", "int32"),
+    "two-scales": _entry(_R, late.two_scales, 3e5, "lengths", "float64"),
+    "acyclic": _entry(_R, late.acyclic, 3e5, "exponential", "int32"),
+    "acyclic-small": _entry(_R, late.acyclic, 5e3, "uniform", "float64"),
+    "forward": _entry(_R, late.forward, 3e5, "uniform", "float32"),
+    "sinks": _entry(_R, late.sinks, 5e5, "exponential", "float32"),
+    "one-way": _entry(_R, late.one_way, 3e5, "uniform", "int32"),
+    "coins": _entry(_R, late.coins, 3e5, "lengths", "float32"),
+    "around": _entry(_R, late.around, 1e5, "lengths", "float32"),
+    "around-small": _entry(_R, late.around, 5e3, "lengths", "float64"),
+    "modules": _entry(_R, late.modules, 1e5, "lengths", "float64"),
+    "modules-small": _entry(_R, late.modules, 4e3, "lengths", "float32"),
+    "spiral": _entry(_R, late.spiral, 3e5, "uniform", "int32"),
+    "rising": _entry(_R, late.rising, 3e5, "lengths", "float64"),
+    "shuffled": _entry(_R, late.shuffled, 3e5, "uniform", "float64"),
+    "shuffled-small": _entry(_R, late.shuffled, 5e3, "uniform", "float64"),
 }
 
 

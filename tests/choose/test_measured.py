@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -304,3 +305,51 @@ def test_heaps_are_compared_where_few_vertices_wait(columns: int, thin: bool) ->
         ran.add(paths.engine)
     assert "delta_stepping@cpu" in ran
     assert any("heap" in engine for engine in ran) == thin
+
+
+@pytest.mark.parametrize("fast", [0, 1, 2])
+def test_methods_for_many_sources_are_compared_once_runs_took_as_long(
+    graph: Graph, fast: int
+) -> None:
+    """While their estimates are close to the least time: the fastest takes 1 s, the others 2."""
+    names = ["lanes@cuda", "worker_per_source@cpu", "lanes@cpu", "block_per_source@cuda"]
+    estimated = dict(zip(names, (1.0, 1.5, 3.0, 4.5), strict=True))
+    choices = [Choice(find(name)[0], seconds, "") for name, seconds in estimated.items()]
+    request = Request("batch", tuple(range(40)), 40, threads=4)
+    rivals = ranking._rivals(request, choices[0], iter(choices[1:]))
+    assert [rival.variant.id for rival in rivals] == [names[i] for i in (0, 3, 1, 2)]
+    measured.fastest(graph, request._replace(n_sources=41), rivals)
+    ran: list[str] = []
+    spent = [0.0]  # seconds before each run, without the first
+    for _ in range(30):
+        variant = measured.fastest(graph, request, rivals).variant
+        ran.append(variant.id)
+        seconds = 1.0 if variant.id == names[fast] else 2.0
+        spent.append(spent[-1] + (seconds if len(ran) > 1 else 0.0))
+        measured.record_run(graph, request, variant, seconds)
+    assert set(ran) == set(names[: 3 if fast == 2 else 2])
+    for name in set(ran) - {names[0]}:
+        assert spent[ran.index(name)] >= measured.RUNS * estimated[name]
+    assert ran[-1] == names[fast]
+    assert ran.count(names[fast]) > 12
+    assert not measured._TIMES.get(graph, measured._kind(request._replace(n_sources=41))).times
+
+
+def test_runs_of_many_sources_are_recorded(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(measured, "SHORT", 0.0)
+    sources, engines = range(100), []
+    wanted = nearfar.distances(graph, sources, method="worker_per_source", device="cpu")
+    for options in ({"limit": 30}, {"targets": [1, 2]}, {"out": str(tmp_path / "rows.npy")}):
+        nearfar.distances(graph, sources, threads=1, device="cpu", **options)
+    for _ in range(40):
+        stats: dict[str, Any] = {}
+        found = nearfar.distances(graph, sources, threads=1, device="cpu", stats=stats)
+        np.testing.assert_array_equal(found, wanted)
+        engines.append(stats["engine"])
+    (times,) = (t for key, t in measured._TIMES.held(graph).items() if key != 1)
+    tried = {name: engines.count(name) for name in times.times}
+    assert len(tried) > 1
+    assert sum(solves for solves, _ in times.times.values()) == 40 - len(times.started)
+    assert set(tried) <= set(engines)

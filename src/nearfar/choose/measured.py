@@ -8,7 +8,8 @@ they have, while they are close to the fastest. Only searches of most of the gra
 
 Estimates for cores and for a GPU err independently. A method of the other kind of device is
 therefore tried if its estimate is close to what was measured, once the searches have taken as long
-as copying the graph and trying it.
+as copying the graph and trying it. A run of many sources may take minutes, so all its other methods
+are tried under this condition only. Runs are compared if they have the same number of sources.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from nearfar.registry import Chosen, Request, Variant
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
 
-_TIMES: Slot[_Times] = Slot("times of methods")  # by number of threads
+_TIMES: Slot[_Times] = Slot("times of methods")  # by the kind of the request
 
 CLOSE = 2.0  # estimate over the least one up to which a method is compared
 MOST = 4  # methods compared on one kind of device
@@ -38,7 +39,7 @@ _LOOKED_AT = {"cpu": 1 / 2, "cuda": 1 / 64}
 
 @dataclass(slots=True)
 class _Times(Compared[str]):
-    """Searches of most of a graph by variant id, without the first of each."""
+    """Searches of most of a graph, or runs, by variant id, without the first of each."""
 
     started: set[str] = field(default_factory=set)
     quickest: dict[str, float] = field(default_factory=dict)
@@ -51,6 +52,25 @@ class _Times(Compared[str]):
         Compared.changed(self)
         self.chosen = None
 
+    def note(self, variant: Variant, seconds: float) -> None:
+        """Record the time of a variant."""
+        if variant.device == "cuda":
+            seconds += self.download
+        name = variant.id
+        if name in self.started:
+            self.quickest[name] = min(self.quickest.get(name, math.inf), seconds)
+            self.spent += seconds
+            self.add(name, seconds)
+        self.started.add(name)
+
+
+def _kind(request: Request) -> Any:
+    """Return a key of the requests whose times are compared with each other."""
+    if request.problem == "sssp":
+        return request.threads
+    many = request.n_sources, request.comes_back, request.sparse, request.predecessors
+    return request.threads, *many
+
 
 def whole(request: Request) -> bool:
     """Return whether a request is a search of the whole graph from one source."""
@@ -58,8 +78,10 @@ def whole(request: Request) -> bool:
 
 
 def comparable(request: Request) -> bool:
-    """Return whether such a request may be followed by others that are like it."""
-    return whole(request) and not request.once and request.stats == "basic"
+    """Return whether a request for whole rows may be followed by others that are like it."""
+    if request.once or request.limit is not None or request.targets is not None:
+        return False
+    return request.stats == "basic"
 
 
 def downloaded(graph: Graph, threads: int, seconds: float) -> None:
@@ -76,21 +98,24 @@ def record(graph: Graph, request: Request, variant: Variant, stats: dict[str, An
     edges, pushes = stats.get("edges_relaxed", 0), stats.get("pushes", 0)
     if edges < _LOOKED_AT[variant.device] * graph.n_edges and 2 * pushes < graph.n_vertices:
         return False
-    times = _TIMES.get(graph, request.threads)
+    times = _TIMES.get(graph, _kind(request))
     if times is not None:
-        if variant.id in times.started:
-            seconds = stats["seconds"] + (times.download if variant.device == "cuda" else 0.0)
-            before = times.quickest.get(variant.id, math.inf)
-            times.quickest[variant.id] = min(before, seconds)
-            times.spent += seconds
-            times.add(variant.id, seconds)
-        times.started.add(variant.id)
+        times.note(variant, stats["seconds"])
     return True
+
+
+def record_run(graph: Graph, request: Request, variant: Variant, seconds: float) -> None:
+    """Record the time of a run of many sources that ``auto`` chose."""
+    if seconds < SHORT or not comparable(request):
+        return
+    times = _TIMES.get(graph, _kind(request))
+    if times is not None:
+        times.note(variant, seconds)
 
 
 def fastest(graph: Graph, request: Request, rivals: tuple[Chosen, ...]) -> Chosen:
     """Return the fastest of the methods so far, or one that is still to be measured."""
-    times = _TIMES.of(graph, _Times, request.threads)
+    times = _TIMES.of(graph, _Times, _kind(request))
     held = times.chosen
     if held is not None and held[0] is rivals:
         return held[1]

@@ -390,23 +390,22 @@ def _close(graph: Graph, request: Request, family: str | None) -> tuple[Chosen, 
 def _rivals(request: Request, first: Choice, others: Iterator[Choice]) -> tuple[Chosen, ...]:
     """Return the first method, those close to it, and those of the other kind of device.
 
-    The latter are tried once searches have taken as long as trying them will, if they are close to
-    what was measured.
+    The latter, and all others for many sources, are tried once searches have taken as long as
+    trying them will, if they are close to what was measured.
     """
-    if request.device == "cuda" or first.seconds < measured.SHORT:
+    many = request.problem != "sssp"
+    if (request.device == "cuda" and not many) or first.seconds < measured.SHORT:
         return (Chosen(first.variant, first.reason),)
     found: dict[str, list[Chosen]] = {}
     for choice in (first, *others):
         there, later = choice.variant.device, choice.seconds - choice.once
         on_it = found.setdefault(there, [])
-        if there == "cuda":
-            fits = not on_it
-        else:
-            fits = request.threads > 1 or not choice.variant.parallel or choice is first
-            fits = fits and (not on_it or later <= measured.CLOSE * on_it[0].later)
+        fits = request.threads > 1 or not choice.variant.parallel or choice is first
+        if on_it and not many:
+            fits = fits and there == "cpu" and later <= measured.CLOSE * on_it[0].later
         if fits and len(on_it) < measured.MOST:
-            elsewhere = there != first.variant.device
-            after = choice.once + measured.RUNS * later if elsewhere else 0.0
+            waits = choice is not first if many else there != first.variant.device
+            after = choice.once + measured.RUNS * later if waits else 0.0
             on_it.append(Chosen(choice.variant, choice.reason, later, after))
     return tuple(chosen for on_it in found.values() for chosen in on_it)
 

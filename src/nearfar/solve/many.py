@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar.answer.frames import LABELLED, labelled_matrix, labelled_pairs, labelling_library
+from nearfar.choose import measured
 from nearfar.errors import OptionError, keyword, quoted
 from nearfar.graph.graph import Graph
 from nearfar.graph.like import GraphLike
@@ -237,8 +238,8 @@ def distances(
     if devices is not None:
         given["device"] = _on_cuda(device)
     # A file receives all rows in order, so only its blocks solve repeated sources once.
-    places = None
-    if out is None or not is_path(out):
+    places, in_file = None, out is not None and is_path(out)
+    if not in_file:
         rows, places = distinct_sources(rows)
     request = make_request(
         graph,
@@ -271,7 +272,7 @@ def distances(
         plan = plan.within(int(memory))
     run = Run(plan, rows, places)
     if memory is not None:
-        folder = os.path.dirname(os.path.abspath(out)) if is_path(out) else None
+        folder = os.path.dirname(os.path.abspath(out)) if in_file else None
         if edges_in := packed_edges(run, int(memory), folder):
             run.stats["edges_in"] = edges_in
     sink = sink_of(run, out, reduce, memory, block, predecessors)
@@ -279,6 +280,9 @@ def distances(
     result = run.into(sink, progress)
     ended = time.perf_counter()
     before = run.predecessors(result) if predecessors else None
+    if method == "auto" and run.plan.variant is plan.variant and not in_file:
+        seconds = time.perf_counter() - began
+        measured.record_run(plan.timed, request, plan.variant, seconds)
     if places is not None:
         result = repeat_rows(result, places)
         before = None if before is None else repeat_rows(before, places)
