@@ -50,6 +50,25 @@ def test_random_batches_are_independent(method, dtype):
         np.testing.assert_array_equal(found, wanted if columns is None else wanted[:, columns])
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("degree", [4, 24, 60])
+def test_all_warps_share_the_rows_of_hubs(dtype, degree):
+    """Ten rows of 9,000 edges, for numbers of sources that fill the lanes of a warp or not."""
+    rng = np.random.default_rng(degree)
+    n, m = 10_000, 10_000 * degree
+    ends = rng.integers(0, n, (2, m))
+    sources = np.r_[ends[0], np.repeat(np.arange(10), 9000)]
+    targets = np.r_[ends[1], rng.integers(0, n, 90_000)]
+    weights = rng.integers(0, 60, len(sources)).astype(dtype)
+    graph = Graph.from_edges(sources, targets, weights, n_vertices=n)
+    for count in (1, 2, 5, 8, 16, 20, 32, 40):
+        chosen = rng.integers(0, n, count)
+        truth = distances(graph, chosen, method="worker_per_source", device="cpu")
+        for _ in range(5):
+            found = distances(graph, chosen, method="lanes@cuda")
+            np.testing.assert_array_equal(found, truth)
+
+
 @pytest.mark.parametrize("bits", [16, 32])
 @pytest.mark.parametrize("threads", [128, 256, 512, 1024])
 @pytest.mark.parametrize("lists", [False, True])

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from nearfar.graph.compared import Compared
 from nearfar.graph.slots import Slot
 from nearfar.registry import Chosen, Request, Variant
+from nearfar.system.devices import runtime
 
 if TYPE_CHECKING:
     from nearfar.graph.graph import Graph
@@ -45,6 +46,7 @@ class _Times(Compared[str]):
     quickest: dict[str, float] = field(default_factory=dict)
     spent: float = 0.0  # seconds of these searches
     download: float = 0.0  # seconds to copy the last answer of a GPU
+    programs: int = 0  # compiled when a GPU was last used
     chosen: tuple[tuple[Chosen, ...], Chosen] | None = None  # of which methods, as long as it holds
 
     def changed(self) -> None:
@@ -53,11 +55,12 @@ class _Times(Compared[str]):
         self.chosen = None
 
     def note(self, variant: Variant, seconds: float) -> None:
-        """Record the time of a variant."""
+        """Record the time of a variant, unless kernels were compiled in it."""
+        name, compiled = variant.id, False
         if variant.device == "cuda":
             seconds += self.download
-        name = variant.id
-        if name in self.started:
+            compiled, self.programs = self.programs != runtime.n_programs(), runtime.n_programs()
+        if name in self.started and not compiled:
             self.quickest[name] = min(self.quickest.get(name, math.inf), seconds)
             self.spent += seconds
             self.add(name, seconds)

@@ -90,11 +90,11 @@ def _in_global(facts: Facts, request: Request) -> Estimate:
 
 
 def _in_lanes(facts: Facts, request: Request) -> Estimate:
-    # Edges are relaxed again in many of the rounds, of which there are as many as hops.
-    again = max(0.3, facts.hops / 60)
-    rounds = -(-request.n_sources // 32) * facts.hops
-    seconds = request.n_sources * (facts.m + facts.n) * 6e-10 * again + rounds * 1e-5
-    words = f"32 sources in the lanes of each warp, about {facts.hops:,.0f} hops"
+    # Fitted to 14 graphs of the zoo; with more hops edges are relaxed again in more rounds.
+    together, again = 1 << _log_lanes(request.n_sources), max(2.0, facts.hops / 5)
+    work = (facts.m * 2e-11 + facts.n * 1.9e-10) * (together + 4) * again
+    seconds = -(-request.n_sources // 32) * (work + (3 * facts.hops + 4) * 1.2e-5)
+    words = f"{together} sources in the lanes of each warp, about {facts.hops:,.0f} hops"
     return Estimate(_FIXED + seconds, words)
 
 
@@ -321,6 +321,21 @@ def block_per_source_global(
     return solve_batch(search, blocks=search.blocks)
 
 
+def _log_lanes(sources: int) -> int:
+    """Return the logarithm of the number of lanes for some sources, at most 5."""
+    return min(5, (sources - 1).bit_length())
+
+
+def _long_rows(mean_degree: float) -> tuple[int, int]:
+    """Return the edges from which all warps share a row, and the logarithm of those of a piece.
+
+    One warp takes long for 100 edges, but if most rows are long, there are enough for all warps.
+    """
+    if mean_degree < 32:
+        return (32, 4) if mean_degree < 16 else (64, 4)
+    return 128, 5
+
+
 @variant(
     "lanes",
     device="cuda",
@@ -341,12 +356,18 @@ def lanes(
     if rows.nothing is not None:
         return rows.nothing
     device, n, weight = rows.device, rows.n, graph.weight_dtype
-    scratch = n * (32 * weight.itemsize + 8 + 2 * device.vertex_dtype.itemsize)
+    most = 1 << _log_lanes(len(sources))
+    scratch = n * (most * weight.itemsize + 8 + 2 * device.vertex_dtype.itemsize)
     parts = rows.parts(scratch)
-    distance = cp.empty((n, 32), dtype=weight)
+    distance = cp.empty(n * most, dtype=weight)
     mask = cp.empty(2 * n, dtype=np.uint32)
     queue = cp.empty(2 * n, dtype=device.vertex_dtype)
-    sizes, barrier = cp.empty(4, dtype=np.uint32), cp.empty(1, dtype=np.uint32)
+    sizes, barrier = cp.empty(5, dtype=np.uint32), cp.empty(1, dtype=np.uint32)
+    pieces = None
+    long_row, log_piece = _long_rows(graph.mean_degree)
+    if graph.max_degree >= long_row:
+        most_pieces = (graph.n_edges >> log_piece) + graph.n_edges // long_row
+        pieces = cp.empty(3 * most_pieces, dtype=np.uint32)
     program = runtime.program("algorithms/batched/lanes.cuh", device.macros)
     solve, write = program.kernel("lanes"), program.kernel("lanes_rows")
     blocks = min(solve.resident_blocks(256), runtime.device().multiprocessors * 8)
@@ -359,6 +380,9 @@ def lanes(
         "mask": mask,
         "queue": queue,
         "sizes": sizes,
+        "pieces": pieces,
+        "long_row": np.int32(long_row),
+        "log_piece": np.int32(log_piece),
         "barrier": barrier,
         "stats": rows.counters,
     }
@@ -369,10 +393,10 @@ def lanes(
             some = sources[row : min(row + 32, last)]
             listed = runtime.upload(some.astype(device.vertex_dtype))
             barrier.fill(0)
-            arguments |= {"sources": listed, "count": np.int32(len(some))}
-            solve(blocks, 256, arguments, cooperative=True)
+            used = {"count": np.int32(len(some)), "log_lanes": np.int32(_log_lanes(len(some)))}
+            solve(blocks, 256, {**arguments, **used, "sources": listed}, cooperative=True)
             given = {"distance": distance, "columns": rows.columns, "width": np.int64(rows.width)}
-            given |= {"count": np.int32(len(some))}
+            given |= used
             write(blocks, 256, {**given, "out": out[row - first : row - first + len(some)]})
         solved.append(rows.kept(out))
     rows.timer.stop()

@@ -293,6 +293,11 @@ def in_use() -> bool:
     return bool(_programs)
 
 
+def n_programs() -> int:
+    """Return the number of programs compiled or read so far."""
+    return len(_programs)
+
+
 def program(files: str | Sequence[str], macros: Mapping[str, str | int]) -> Program:
     """Return the program of kernel files and macros on the current device, compiled once."""
     names = (files,) if isinstance(files, str) else tuple(files)
