@@ -353,3 +353,20 @@ def test_runs_of_many_sources_are_recorded(
     assert len(tried) > 1
     assert sum(solves for solves, _ in times.times.values()) == 40 - len(times.started)
     assert set(tried) <= set(engines)
+
+
+@pytest.mark.parametrize(("taken", "tried"), [(1.0, True), (4.0, False)])
+def test_estimates_for_one_kind_of_device_err_alike(
+    graph: Graph, taken: float, tried: bool
+) -> None:
+    """If the first method takes four times its estimate, another may take four times its own."""
+    first, other = (find(name)[0] for name in ("worker_per_source@cpu", "lanes@cpu"))
+    choices = [Choice(first, 1.0, ""), Choice(other, 1.5 if tried else 2.1, "")]
+    request = Request("batch", tuple(range(40)), 40, device="cpu", threads=4)
+    rivals = ranking._rivals(request, choices[0], iter(choices[1:]))
+    ran = set()
+    for _ in range(20):
+        variant = measured.fastest(graph, request, rivals).variant
+        ran.add(variant)
+        measured.record_run(graph, request, variant, taken)
+    assert (other in ran) is tried
