@@ -283,8 +283,6 @@ def distances(
     if method == "auto" and run.plan.variant is plan.variant and not in_file:
         seconds = time.perf_counter() - began
         measured.record_run(plan.timed, request, plan.variant, seconds)
-        if plan.to_search is not plan.timed:  # which has a choice of its own
-            measured.record_run(plan.to_search, request, plan.variant, seconds)
     if places is not None:
         result = repeat_rows(result, places)
         before = None if before is None else repeat_rows(before, places)

@@ -202,9 +202,7 @@ def first_plan(
             to_search, spends = graph, False  # a device leaves out edges by itself
             in_turns = shorter and _whole_rows(request) and not is_prepared(graph)
             if in_turns:
-                to_search, variant, reason = _without_longer_on_device(
-                    graph, request, variant, reason
-                )
+                to_search = _without_longer_on_device(graph, request, variant)
         compares = _compares_numbers(to_search, request, method, variant)
         if compares and plain and narrow:
             near = renumbered.for_next(to_search, kind_of(request), request.threads)
@@ -258,19 +256,13 @@ def _without_longer_edges(graph: Graph, request: Request) -> tuple[Graph, bool]:
     return found, backbone.waits(graph)
 
 
-def _without_longer_on_device(
-    graph: Graph, request: Request, variant: Variant, reason: str
-) -> tuple[Graph, Variant, str]:
-    """Return the graph in which a GPU searches, and the variant for it."""
+def _without_longer_on_device(graph: Graph, request: Request, variant: Variant) -> Graph:
+    """Return the graph in which a GPU searches."""
     if request.problem == "sssp":
-        return longer_edges.for_next(graph, search_on_device), variant, reason
+        return longer_edges.for_next(graph, search_on_device)
     estimate = variant.estimate(Facts(graph), request)
     seconds = 0.0 if estimate is None else estimate.seconds
-    shorter = longer_edges.for_next(graph, search_on_device, seconds)
-    if shorter is not graph:
-        request = request._replace(device="cuda")
-        variant, reason = _choice(shorter, request, "auto", allow_unsafe=False)
-    return shorter, variant, reason
+    return longer_edges.for_next(graph, search_on_device, seconds)
 
 
 def graph_to_search(graph: Graph, threads: int) -> Graph:
