@@ -17,6 +17,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,21 @@ def fresh(graph: Graph) -> Graph:
     return Graph(graph.indptr, graph.indices, graph.effective_weights, directed=graph.directed)
 
 
-def called(call: Callable[[Graph], Any], graph: Graph, most: int, seconds: float) -> list[float]:
-    """Return the seconds of calls on a graph of their own, at least three."""
+def called(
+    call: Callable[[Graph], Any],
+    check: Callable[[Any], None],
+    graph: Graph,
+    most: int,
+    seconds: float,
+) -> list[float]:
+    """Return the seconds of calls on a graph of their own, at least three, without the checks."""
     graph, taken = fresh(graph), list[float]()
     began = time.perf_counter()
     while len(taken) < most and (time.perf_counter() - began < seconds or len(taken) < 3):
         start = time.perf_counter()
-        call(graph)
+        found = call(graph)
         taken.append(time.perf_counter() - start)
+        check(found)
     return taken
 
 
@@ -77,25 +85,24 @@ def measure(graph: Graph, what: str) -> dict[str, Any]:
     stats: dict[str, Any] = {}
     wrong: list[str] = []
 
-    def caller(name: str, how: dict[str, Any]) -> Callable[[Graph], Any]:
-        def call(graph: Graph) -> None:
-            found = nearfar.distances(graph, sources, stats=stats, **more, **how)
-            if not np.allclose(found, wanted, rtol=1e-9) and name not in wrong:
-                wrong.append(name)  # sums are added in another order
+    def call(graph: Graph, **how: Any) -> Any:
+        return nearfar.distances(graph, sources, stats=stats, **more, **how)
 
-        return call
+    def check(found: Any) -> None:
+        if not np.allclose(found, wanted, rtol=1e-9):  # sums are added in another order
+            wrong.append(stats["engine"])
 
     least: dict[str, float] = {}
     for name, how in METHODS.items():
         try:
-            least[name] = min(called(caller(name, how), graph, CALLS, SECONDS)[1:])
+            taken = called(partial(call, **how), check, graph, CALLS, SECONDS)
         except VariantUnavailable:
             continue
-    call = caller("auto", {})
-    for _ in range(9):  # compiles the kernels of its choice
+        least[name] = min(taken[1:])
+    for _ in range(9):  # compiles the kernels of auto's choice
         call(fresh(graph))
         compiler.finish_background()
-    taken = called(call, graph, SETTLED, SETTLING)
+    taken = called(call, check, graph, SETTLED, SETTLING)
     best = min(least, key=lambda name: least[name])
     later = statistics.median(taken[-5:])
     return {
