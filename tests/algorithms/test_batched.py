@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -460,3 +462,33 @@ def test_rows_are_the_same_whether_a_worker_searches_in_them_or_copies_them(coun
     want = distances(graph, sources, method="dijkstra_binary_heap", limit=limit)
     np.testing.assert_array_equal(found, want)
     assert limit is None or (found == unreached_value(graph.weight_dtype)).any()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_calls_at_once_share_one_array_of_cleared_distances(dtype):
+    """Distances that a call cleared serve the next one; calls at the same time have their own."""
+    rng = np.random.default_rng(9)
+    graph = random_graph(rng, 400, 2000, dtype)
+    truth, none = singles(graph, range(400)), unreached_value(np.dtype(dtype))
+    size = 400 * np.dtype(dtype).itemsize
+
+    def calls(seed):
+        rng = np.random.default_rng(seed)
+        for trial in range(60):
+            sources = rng.integers(0, 400, int(rng.integers(1, 9)))
+            columns = rng.integers(0, 400, 3) if trial % 2 else None
+            limit = truth[truth != none].max() * rng.random() if trial % 3 else None
+            found = distances(
+                graph, sources, targets=columns, limit=limit, threads=2, method="worker_per_source"
+            )
+            want = truth[sources] if columns is None else truth[sources][:, columns]
+            if limit is not None:
+                want = np.where(want > limit, none, want)
+            np.testing.assert_array_equal(found, want)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(calls, range(8)))
+    assert graph.view.cleared_bytes >= size
+    before = graph.nbytes
+    distances(graph, [1], targets=[2], method="worker_per_source")
+    assert graph.nbytes == before

@@ -185,8 +185,10 @@ def test_nearest_within_a_limit_is_that_of_a_joined_search(dtype: str) -> None:
             joined = nearest(
                 graph, sources, limit=limit, method="delta_stepping", predecessors=True
             )
-            found = _cpu.bounded_nearest(graph.view, sources.astype(np.int64), limit)
-            if found is None:
+            dtypes = (graph.weight_dtype, np.int64, graph.vertex_dtype)
+            found = [np.empty(graph.n_vertices, one) for one in dtypes]
+            given = graph.view, sources.astype(np.int64), limit, 0
+            if _cpu.bounded_nearest(*given, *found, threads=3) is None:
                 assert graph.min_weight == 0 or dtype.startswith("float"), name
                 continue
             served += 1

@@ -481,11 +481,13 @@ class Graph(Vertices, Exchange):
 
     @property
     def nbytes(self) -> int:
-        """Size of the arrays in bytes, including packed edges once a solver has built them."""
+        """Size of the arrays in bytes, with packed edges and distances that searches have kept."""
         own = sum(int(array.nbytes) for array in self._parts if array is not None)
         narrow = NARROW_VIEW.get(self)
         own += narrow.bytes if narrow is not None else 0
-        return own + (self.view.packed_bytes + self.view.copied_bytes if self.has_view else 0)
+        if self.has_view:
+            own += self.view.packed_bytes + self.view.copied_bytes + self.view.cleared_bytes
+        return own
 
     # ---- derived data -------------------------------------------------------------------------
 

@@ -191,9 +191,9 @@ def _within(
         return None
     if graph.on_device or is_fresh(graph) or graph.n_negative:
         return None
-    check_threads(threads)
+    workers = check_threads(threads)
     check_stats(stats)
-    found = nearest_within(graph, rows, check_limit(limit, graph.weight_dtype), tree)
+    found = nearest_within(graph, rows, check_limit(limit, graph.weight_dtype), tree, workers)
     if found is None:
         return None
     if stats is not None:

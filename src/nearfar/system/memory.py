@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
-from nearfar.system.host import available_memory
+from nearfar.system.host import available_memory, contents
 
 #: Control groups of versions 2 and 1 inside a container: folder, limit, usage, inactive pages.
 _GROUPS = (
@@ -59,10 +59,9 @@ def shortage(needed: float) -> int | None:
 
 def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:
     """Return the free memory of a control group, counting its reclaimable file pages."""
-    limit, taken = (int(Path(folder, name).read_text(encoding="ascii")) for name in (most, used))
-    statistics = Path(folder, "memory.stat").read_text(encoding="ascii").splitlines()
-    kept = dict(line.split(" ", 1) for line in statistics if " " in line)
-    return limit - taken + int(kept.get(idle, 0))
+    limit, taken = (int(contents(f"{folder}/{name}")) for name in (most, used))
+    kept = re.search(rf"^{idle} (\d+)".encode(), contents(f"{folder}/memory.stat"), re.MULTILINE)
+    return limit - taken + (int(kept[1]) if kept else 0)
 
 
 def bytes_left(memory: int | None, free: Callable[[], int]) -> int:

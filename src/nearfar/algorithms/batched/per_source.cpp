@@ -13,8 +13,8 @@
 #include <array>
 #include <chrono>
 #include <limits>
-#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "algorithms/delta_stepping/plan.hpp"
 #include "cpu/bindings/bindings.hpp"
@@ -53,11 +53,21 @@ class Distances {
 
   // `several`: whether there are enough sources that a private distance array, which stays in the
   // caches, pays for the copy to the rows.
-  Distances(const C& csr, const Rows<C>& rows, bool several)
-      : rows_(rows), n_(static_cast<std::size_t>(csr.n)), picks_(rows.columns.vertices != nullptr) {
+  Distances(const C& csr, const Rows<C>& rows, bool several, ClearedDistances& cleared)
+      : rows_(rows),
+        n_(static_cast<std::size_t>(csr.n)),
+        picks_(rows.columns.vertices != nullptr),
+        cleared_(cleared) {
     if (!picks_ && !several) return;
-    own_.reset(new Weight[n_]);
-    fill_numbers(own_.get(), n_, unreached<Weight>());
+    block_ = cleared.take<Weight>(n_);
+    own_ = reinterpret_cast<Weight*>(block_.data());
+  }
+
+  Distances(const Distances&) = delete;
+  Distances& operator=(const Distances&) = delete;
+
+  ~Distances() {
+    if (own_ && !searching_) cleared_.keep(std::move(block_));
   }
 
   // Returns the list for the vertices that the search lowers, all unreached before it; or null.
@@ -65,7 +75,8 @@ class Distances {
 
   // Returns the distances for a search, all unreached.
   Weight* begin(int64_t i) {
-    if (own_) return own_.get();
+    searching_ = true;
+    if (own_) return own_;
     make_pages(rows_.row(i), rows_.width, rows_.end);
     fill_numbers(rows_.row(i), rows_.width, unreached<Weight>());
     return rows_.row(i);
@@ -101,6 +112,7 @@ class Distances {
         touched_.size = 0;
       }
     }
+    searching_ = false;
   }
 
  private:
@@ -117,7 +129,10 @@ class Distances {
   const Rows<C>& rows_;
   const std::size_t n_;
   const bool picks_;  // columns
-  std::unique_ptr<Weight[]> own_;
+  ClearedDistances& cleared_;
+  HugeBlock block_;
+  Weight* own_ = nullptr;
+  bool searching_ = false;  // an exception may end a search
   Buffer<Index> touched_;
   Weight farthest_ = 0;
 };
@@ -171,13 +186,13 @@ class Worker {
   using Weight = typename C::Weight;
 
   Worker(const C& csr, const Rows<C>& rows, const DeltaPlan& plan, bool several,
-         BatchCounter& counter, Interrupt& interrupt)
+         ClearedDistances& cleared, BatchCounter& counter, Interrupt& interrupt)
       : csr_(csr),
         rows_(rows),
         plan_(plan),
         counter_(counter),
         interrupt_(interrupt),
-        memory_(csr, rows, several) {
+        memory_(csr, rows, several, cleared) {
     stop_.limit = rows.limit;
     stop_.targets = rows.columns.vertices;
     stop_.n_targets = rows.columns.count;
@@ -283,7 +298,7 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
     std::mutex mutex;
     spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       const bool several = compare || (buckets && k >= 4 * workers);
-      Worker<C> worker(csr, rows, plan, several, counter, interrupt);
+      Worker<C> worker(csr, rows, plan, several, view.cleared, counter, interrupt);
       const bool chosen = compare ? worker.faster(buckets) : buckets;
       worker.search(chosen, std::numeric_limits<int64_t>::max());
       const std::lock_guard lock(mutex);

@@ -19,6 +19,7 @@
 #include "algorithms/bounded/search.hpp"
 #include "cpu/bindings/bindings.hpp"
 #include "cpu/bindings/dtypes.hpp"
+#include "cpu/memory/fill.hpp"
 #include "cpu/memory/huge_pages.hpp"
 #include "cpu/threads/spread.hpp"
 
@@ -329,19 +330,33 @@ nb::tuple figures(GraphView& view, const Ids& sources, std::optional<double> lim
   return visit_rows(view, sources.size(), threads, run);
 }
 
-// Returns (distances, nearest sources, predecessors, vertices reached) within the limit, with the
-// least vertices as predecessors; None if a vertex is as far as its predecessor, which the caller
-// resolves. Without `tree`, only the distances.
+// Sets all numbers, with several threads if there are many.
+template <class Number>
+void fill_all(Number* numbers, std::size_t n, Number number, int threads) {
+  constexpr int64_t kBlock = int64_t{1} << 20;
+  spread_blocks(static_cast<int64_t>(n), kBlock, threads, [&](auto&& each_block, Interrupt&) {
+    each_block([&](int64_t first, int64_t last) {
+      fill_numbers(numbers + first, at(last - first), number);
+    });
+  });
+}
+
+// Writes the distances within the limit, and to `places` and `before`, if they are given, the
+// nearest sources and the least vertices as predecessors. Returns the number of vertices reached;
+// None if a vertex is as far as its predecessor, which the caller resolves.
 nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> limit,
-                   std::size_t expected, bool tree) {
+                   std::size_t expected, const Array& distances_out,
+                   const std::optional<Array>& places_out, const std::optional<Array>& before_out,
+                   int threads) {
   const auto run = [&](const auto& csr) -> nb::object {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
     check_vertices(sources, at(csr.n), "source is not a vertex");
     const auto n = static_cast<std::size_t>(csr.n);
-    std::vector<Weight> distances(n, unreached<Weight>());
-    std::vector<int64_t> places(tree ? n : 0, -1);
-    std::vector<Index> before(tree ? n : 0, -1);
+    Weight* distances = checked<Weight>(distances_out, n, "distances");
+    const bool tree = places_out && before_out;
+    int64_t* places = tree ? checked<int64_t>(*places_out, n, "places") : nullptr;
+    Index* before = tree ? checked<Index>(*before_out, n, "before") : nullptr;
     std::size_t reached;
     bool clear = true;
     const auto make_tree = [&](const Search<C>& search, Interrupt& interrupt) {
@@ -365,6 +380,11 @@ nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> li
     };
     {
       nb::gil_scoped_release release;
+      fill_all(distances, n, unreached<Weight>(), threads);
+      if (tree) {
+        fill_all(places, n, int64_t{-1}, threads);
+        fill_all(before, n, Index{-1}, threads);
+      }
       Interrupt interrupt;
       Search<C> search(csr, kAll, std::min(expected, n));
       search.run(sources.data(), sources.size(), farthest<Weight>(limit), interrupt);
@@ -373,8 +393,7 @@ nb::object nearest(GraphView& view, const Ids& sources, std::optional<double> li
       if (tree) clear = make_tree(search, interrupt);
     }
     if (!clear) return nb::none();
-    return nb::make_tuple(as_numpy(std::move(distances)), as_numpy(std::move(places)),
-                          as_numpy(std::move(before)), reached);
+    return nb::int_(reached);
   };
   return visit_rows(view, expected / 64, 1, run);
 }
@@ -656,7 +675,8 @@ NEARFAR_BIND(m) {
   m.def("bounded_figures", &bounded::figures, arg("view"), arg("sources"),
         arg("limit") = nb::none(), arg("threads") = 1, arg("added") = "", arg("most") = nb::none());
   m.def("bounded_nearest", &bounded::nearest, arg("view"), arg("sources"), arg("limit").none(),
-        arg("expected") = 0, arg("tree") = true);
+        arg("expected"), arg("distances"), arg("places").none(), arg("before").none(),
+        arg("threads") = 1);
   m.def(
       "bounded_aggregate",
       [](GraphView& view, const Ids& sources, double limit, int threads, const Ids& place,

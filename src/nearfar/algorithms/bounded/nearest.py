@@ -27,7 +27,7 @@ class NearestWithin(NamedTuple):
 
 
 def nearest_within(
-    graph: Graph, sources: NDArray[np.int64], limit: Any, tree: bool = True
+    graph: Graph, sources: NDArray[np.int64], limit: Any, tree: bool = True, threads: int = 1
 ) -> NearestWithin | None:
     """Return the nearest source of each vertex, or None if another search should run.
 
@@ -48,10 +48,22 @@ def nearest_within(
     if expected * _SHARE > graph.n_vertices:
         return None
     began = time.perf_counter()
-    found: Any = _cpu.bounded_nearest(graph.view, sources, limit, expected, tree)
-    if found is None:
+    n = graph.n_vertices
+    distances = np.empty(n, dtype=graph.weight_dtype)
+    places = np.empty(n if tree else 0, dtype=np.int64)
+    before = np.empty(n if tree else 0, dtype=graph.vertex_dtype)
+    reached: Any = _cpu.bounded_nearest(
+        graph.view,
+        sources,
+        limit,
+        expected,
+        distances,
+        places if tree else None,
+        before if tree else None,
+        threads,
+    )
+    if reached is None:
         return None
-    distances, places, before, reached = found
     stats = {
         "engine": "bounded@cpu",
         "reason": f"one search within the limit, of about {reach[0]:,.0f} vertices per source",

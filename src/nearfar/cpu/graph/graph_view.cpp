@@ -162,7 +162,8 @@ NEARFAR_BIND(m) {
           },
           nb::arg("threads") = 1, nb::arg("folder") = "", nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("packed_bytes", &GraphView::packed_bytes)
-      .def_prop_ro("copied_bytes", &GraphView::copied_bytes);
+      .def_prop_ro("copied_bytes", &GraphView::copied_bytes)
+      .def_prop_ro("cleared_bytes", [](GraphView& view) { return view.cleared.bytes(); });
 }
 
 }  // namespace nearfar

@@ -15,6 +15,7 @@
 #include <utility>
 #include <variant>
 
+#include "cpu/memory/fill.hpp"
 #include "cpu/memory/huge_block.hpp"
 
 namespace nearfar {
@@ -156,6 +157,38 @@ using AnyCsr = std::variant<Csr<int32_t>, Csr<int64_t>, Csr<float>, Csr<double>>
 // Calls X(Weight) for each type of weights that the algorithms are instantiated for.
 #define NEARFAR_FOR_EACH_WEIGHT(X) X(int32_t) X(int64_t) X(float) X(double)
 
+// Distances that are all unreached, kept by a search that cleared those it set: to fill new ones
+// takes longer than a later search of few vertices.
+class ClearedDistances {
+ public:
+  // Returns the array that is kept, or a new one.
+  template <class Weight>
+  HugeBlock take(std::size_t n) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (block_.data() != nullptr) return std::move(block_);
+    }
+    HugeBlock made(n * sizeof(Weight));
+    fill_numbers(reinterpret_cast<Weight*>(made.data()), n, unreached<Weight>());
+    return made;
+  }
+
+  // Keeps an array for the next search, unless one is kept already.
+  void keep(HugeBlock cleared) {
+    const std::lock_guard lock(mutex_);
+    if (block_.data() == nullptr) block_ = std::move(cleared);
+  }
+
+  std::size_t bytes() {
+    const std::lock_guard lock(mutex_);
+    return block_.bytes();
+  }
+
+ private:
+  std::mutex mutex_;
+  HugeBlock block_;
+};
+
 class GraphView {
  public:
   // `targets` holds the indices of `csr` if they were copied.
@@ -180,6 +213,8 @@ class GraphView {
   void pack(int threads);
   std::size_t packed_bytes() const { return packed_.bytes(); }
   std::size_t copied_bytes() const { return targets_.bytes(); }
+
+  ClearedDistances cleared;
 
  private:
   AnyCsr csr_;
