@@ -141,6 +141,18 @@ def runs(
     return which, np.arange(len(which)) + (begin - np.cumsum(sizes) + sizes)[which]
 
 
+def places_among(kept: NDArray[Any], vertices: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Return the position of each vertex among others, -1 if it is none of them."""
+    if len(kept) > n >> 6 or not len(kept):
+        place = np.full(n, -1, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        found: NDArray[np.int64] = place[vertices]
+        return found
+    order = np.argsort(kept, kind="stable")
+    at = np.minimum(np.searchsorted(kept[order], vertices), len(kept) - 1)
+    return np.where(kept[order][at] == vertices, order[at], -1)
+
+
 def row_edges(
     first: NDArray[Any], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

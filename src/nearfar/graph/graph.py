@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearfar.errors import GraphError, NegativeWeightError, OptionError, listed, quoted
 from nearfar.graph import build, on_device
-from nearfar.graph.build import row_edges, row_starts
+from nearfar.graph.build import places_among, row_edges, row_starts
 from nearfar.graph.dtypes import weight_dtype_of
 from nearfar.graph.exchange import Exchange
 from nearfar.graph.geography import check_degrees
@@ -846,24 +846,23 @@ class Graph(Vertices, Exchange):
 
         Notes
         -----
-        O(n + edges of the vertices).
+        O(k log k + d log k) for k vertices with d edges, at most O(n + d).
         """
         return self._induced(self.indices_of(vertices))
 
     def _induced(self, kept: NDArray[np.int64]) -> Graph:
         """Return the subgraph of the vertices with some indices."""
-        place = np.full(self.n_vertices, -1, dtype=np.int64)
-        place[kept] = np.arange(len(kept))
-        twice = np.flatnonzero(place[kept] != np.arange(len(kept)))
+        rows, edges = row_edges(self.indptr, kept)
+        place = places_among(kept, self.indices[edges], self.n_vertices)
+        twice = np.flatnonzero(places_among(kept, kept, self.n_vertices) != np.arange(len(kept)))
         if len(twice):
             raise GraphError(f"vertex {quoted(self.name_of(int(kept[twice[0]])))} is given twice")
-        rows, edges = row_edges(self.indptr, kept)
-        inside = place[self.indices[edges]] >= 0
+        inside = place >= 0
         edges = edges[inside]
         names = self.name_of(kept)
         return Graph(
             row_starts(np.bincount(rows[inside], minlength=len(kept))),
-            place[self.indices[edges]],
+            place[inside],
             None if self.weights is None else self.weights[edges],
             directed=self.directed,
             vertex_names=names,

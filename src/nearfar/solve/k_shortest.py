@@ -7,10 +7,14 @@ distance to the target in the whole graph, computed once on the transpose, never
 remaining distance when vertices are removed. A search therefore scans little more than the path it
 finds, and no vertices that cannot reach the target. With negative weights the same potentials make
 every step non-negative. The loop is in ``cpu/search/k_shortest.cpp``.
+
+Between vertices near each other in a large graph, it runs on the subgraph of the vertices that are
+as near to the target as the longest of the paths is long.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
@@ -19,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearfar import _cpu
+from nearfar.algorithms.bidirectional.cpu import path_between
 from nearfar.answer.paths import lightest_edges
 from nearfar.errors import NegativeCycleError, OptionError, keyword, quoted
 from nearfar.graph.dtypes import unreached_value
@@ -27,12 +32,20 @@ from nearfar.graph.like import GraphLike
 from nearfar.graph.saturation import FARTHEST, may_saturate, widened, widest
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
+from nearfar.prepared import is_prepared
 from nearfar.solve.one import sssp
 from nearfar.solve.steps.request import as_graph, check_count
 
 _BY = itemgetter(1)  # length
 
 _SMALL = 1 << 13  # vertices and edges that are searched in less time than a method is chosen in
+_LARGE = 1 << 17  # edges of a graph in which paths between vertices near each other are looked for
+#: Lengths up to which these are found, relative to the shortest path, and the part of such a length
+#: up to which no rounding of floats loses one.
+_REACHES, _CERTAIN = (1.25, 2.0), 0.9
+#: Greatest number of vertices near the target, relative to those that searches from both ends
+#: settle and besides a few, and how many times as many the graph has at least.
+_GROWTH, _FEW, _ROOM = 16, 1 << 10, 8
 
 
 def k_shortest_paths(
@@ -79,7 +92,7 @@ def k_shortest_paths(
     Notes
     -----
     O(k n (m + n log n)) at worst; in practice each path takes about as many small searches as it
-    has edges.
+    has edges. Ends near each other in a large graph take no time for the rest of it.
 
     Examples
     --------
@@ -109,18 +122,63 @@ def k_shortest_paths(
         from nearfar.cpu.potentials import refuse_negative_cycle
 
         refuse_negative_cycle(graph)
-    solved = widest(graph)  # the k-th path may be longer than any shortest path
-    remaining = None if stats is not None else _remaining_of_small(solved, end)
-    if remaining is None:
-        remaining = _remaining(graph, solved, end, stats)
-    found = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k), bound is None)
+    paths: Any = _near_target(graph, start, end, int(k), bound, stats)
+    if paths is None:
+        solved = widest(graph)  # the k-th path may be longer than any shortest path
+        remaining = None if stats is not None else _remaining_of_small(solved, end)
+        if remaining is None:
+            remaining = _remaining(graph, solved, end, stats)
+        paths = _cpu.k_shortest_paths(solved.view, remaining, start, end, int(k), bound is None)
     if graph.weight_dtype == np.float32:
-        found = sorted(((path, _sum_along(graph, path, length)) for path, length in found), key=_BY)
+        paths = sorted(((path, _sum_along(graph, path, length)) for path, length in paths), key=_BY)
     return [
         ([graph.name_of(v) for v in path], length)
-        for path, length in found
+        for path, length in paths
         if bound is None or length <= bound
     ]
+
+
+def _near_target(
+    graph: Graph, start: int, end: int, k: int, bound: Any, stats: dict[str, Any] | None
+) -> list[tuple[list[int], Any]] | None:
+    """Return the paths by searches among vertices near the target, or None if these are many.
+
+    Paths up to some length lead only over vertices as near to the target as that.
+    """
+    if graph.n_edges < _LARGE or graph.on_device or is_prepared(graph) or not k:
+        return None
+    shortest = path_between(graph, start, end, bound)
+    if shortest is None or _ROOM * shortest.stats["edges_relaxed"] > graph.n_edges:
+        return None
+    if not shortest.vertices:
+        return []
+    began = time.perf_counter()
+    back, integers, goal = graph.transpose().view, graph.weight_dtype.kind == "i", np.array([end])
+    # In random graphs balls grow so fast that a search of the whole graph takes less time.
+    most = min(_GROWTH * shortest.stats["vertices_processed"] + _FEW, graph.n_vertices // _ROOM)
+    for factor in _REACHES:
+        reach = factor * float(shortest.length)
+        if not 0 < reach < float(FARTHEST[graph.weight_dtype]):
+            return None
+        if _cpu.bounded_figures(back, goal, reach, most=most)[0][0] + 1 >= most:
+            return None
+        vertices = np.sort(_cpu.bounded_rows(back, goal, reach)[1]).astype(np.int64)
+        part = graph.without_names().subgraph(vertices)
+        first, last = (int(np.searchsorted(vertices, v)) for v in (start, end))
+        solved = widest(part)
+        remaining = _remaining(part, solved, last, None)
+        found = _cpu.k_shortest_paths(solved.view, remaining, first, last, k, bound is None)
+        certain = reach if integers else _CERTAIN * reach
+        every = bound is not None and bound <= certain
+        if every or (len(found) == k and found[-1][1] <= certain):
+            break
+    else:
+        return None
+    if stats is not None:
+        seconds = shortest.stats["seconds"] + time.perf_counter() - began
+        reason = f"searches among {len(vertices):,} vertices near the target"
+        stats.update(shortest.stats, reason=reason, seconds=seconds)
+    return [(vertices[path].tolist(), length) for path, length in found]
 
 
 def _remaining(graph: Graph, solved: Graph, end: int, stats: dict[str, Any] | None) -> NDArray[Any]:

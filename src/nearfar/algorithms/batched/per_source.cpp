@@ -53,13 +53,13 @@ class Distances {
 
   // `several`: whether there are enough sources that a private distance array, which stays in the
   // caches, pays for the copy to the rows.
-  Distances(const C& csr, const Rows<C>& rows, bool several, ClearedDistances& cleared)
+  Distances(const C& csr, const Rows<C>& rows, bool several, GraphView& view)
       : rows_(rows),
         n_(static_cast<std::size_t>(csr.n)),
         picks_(rows.columns.vertices != nullptr),
-        cleared_(cleared) {
+        view_(view) {
     if (!picks_ && !several) return;
-    block_ = cleared.take<Weight>(n_);
+    block_ = view.cleared.take<Weight>(n_);
     own_ = reinterpret_cast<Weight*>(block_.data());
   }
 
@@ -67,7 +67,7 @@ class Distances {
   Distances& operator=(const Distances&) = delete;
 
   ~Distances() {
-    if (own_ && !searching_) cleared_.keep(std::move(block_));
+    if (own_ && !searching_) view_.cleared.keep(std::move(block_), view_.packed_bytes() / 2);
   }
 
   // Returns the list for the vertices that the search lowers, all unreached before it; or null.
@@ -129,7 +129,7 @@ class Distances {
   const Rows<C>& rows_;
   const std::size_t n_;
   const bool picks_;  // columns
-  ClearedDistances& cleared_;
+  GraphView& view_;
   HugeBlock block_;
   Weight* own_ = nullptr;
   bool searching_ = false;  // an exception may end a search
@@ -185,14 +185,14 @@ class Worker {
  public:
   using Weight = typename C::Weight;
 
-  Worker(const C& csr, const Rows<C>& rows, const DeltaPlan& plan, bool several,
-         ClearedDistances& cleared, BatchCounter& counter, Interrupt& interrupt)
+  Worker(const C& csr, const Rows<C>& rows, const DeltaPlan& plan, bool several, GraphView& view,
+         BatchCounter& counter, Interrupt& interrupt)
       : csr_(csr),
         rows_(rows),
         plan_(plan),
         counter_(counter),
         interrupt_(interrupt),
-        memory_(csr, rows, several, cleared) {
+        memory_(csr, rows, several, view) {
     stop_.limit = rows.limit;
     stop_.targets = rows.columns.vertices;
     stop_.n_targets = rows.columns.count;
@@ -298,7 +298,7 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
     std::mutex mutex;
     spread(static_cast<int64_t>(k), threads, [&](BatchCounter& counter, Interrupt& interrupt) {
       const bool several = compare || (buckets && k >= 4 * workers);
-      Worker<C> worker(csr, rows, plan, several, view.cleared, counter, interrupt);
+      Worker<C> worker(csr, rows, plan, several, view, counter, interrupt);
       const bool chosen = compare ? worker.faster(buckets) : buckets;
       worker.search(chosen, std::numeric_limits<int64_t>::max());
       const std::lock_guard lock(mutex);

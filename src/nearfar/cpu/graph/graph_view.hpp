@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "cpu/memory/fill.hpp"
 #include "cpu/memory/huge_block.hpp"
@@ -157,36 +158,41 @@ using AnyCsr = std::variant<Csr<int32_t>, Csr<int64_t>, Csr<float>, Csr<double>>
 // Calls X(Weight) for each type of weights that the algorithms are instantiated for.
 #define NEARFAR_FOR_EACH_WEIGHT(X) X(int32_t) X(int64_t) X(float) X(double)
 
-// Distances that are all unreached, kept by a search that cleared those it set: to fill new ones
+// Distances that are all unreached, kept by searches that cleared those they set: to fill new ones
 // takes longer than a later search of few vertices.
 class ClearedDistances {
  public:
-  // Returns the array that is kept, or a new one.
+  // Returns an array that was kept, or a new one.
   template <class Weight>
   HugeBlock take(std::size_t n) {
     {
       const std::lock_guard lock(mutex_);
-      if (block_.data() != nullptr) return std::move(block_);
+      if (!blocks_.empty()) {
+        HugeBlock last = std::move(blocks_.back());
+        blocks_.pop_back();
+        return last;
+      }
     }
     HugeBlock made(n * sizeof(Weight));
     fill_numbers(reinterpret_cast<Weight*>(made.data()), n, unreached<Weight>());
     return made;
   }
 
-  // Keeps an array for the next search, unless one is kept already.
-  void keep(HugeBlock cleared) {
+  // Keeps an array for later searches: the first one, and further ones up to `most` bytes in all.
+  void keep(HugeBlock cleared, std::size_t most) {
     const std::lock_guard lock(mutex_);
-    if (block_.data() == nullptr) block_ = std::move(cleared);
+    if (blocks_.empty() || (blocks_.size() + 1) * cleared.bytes() <= most)
+      blocks_.push_back(std::move(cleared));
   }
 
   std::size_t bytes() {
     const std::lock_guard lock(mutex_);
-    return block_.bytes();
+    return blocks_.empty() ? 0 : blocks_.size() * blocks_.front().bytes();
   }
 
  private:
   std::mutex mutex_;
-  HugeBlock block_;
+  std::vector<HugeBlock> blocks_;  // of equal size
 };
 
 class GraphView {
