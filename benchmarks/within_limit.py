@@ -8,7 +8,8 @@ available; ``reach`` gives the time per source for limits that reach from no ver
 vertices; ``harmonic`` compares sums within a limit with igraph's; ``csgraph`` compares dense rows
 with SciPy's on one thread, on roads, on the nearest neighbours of points and on a social network;
 ``nearest`` compares one search from many places with SciPy's; ``reach_expected`` compares with the
-times that ``auto`` predicts. ``--scale tiny`` tests the script.
+times that ``auto`` predicts; ``reach_few`` measures calls that reach some hundred vertices of grids
+with up to nine million, beside a search of the whole grid. ``--scale tiny`` tests the script.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import nearfar.csgraph
 import nearfar.measures
 from in_parts import Rows, answer
 from nearfar import Graph
+from nearfar.graph.dtypes import unreached_value
 from nearfar.lab.bench.suite import SUITE, data_file, load
 from nearfar.system.devices import runtime
 from turns import line, take_turns
@@ -292,6 +294,54 @@ def reach_expected(scale: str) -> Rows:
             )  # fmt: skip
 
 
+def local_calls(graph: Graph, s: int, whole: Any, limit: float) -> dict[str, tuple[Any, Any]]:
+    """Return calls whose answers depend on few vertices around ``s``, with the answers."""
+    within = np.where(whole > limit, unreached_value(whole.dtype), whole)
+    two = [s + 3, s + 5]
+    return {
+        "sssp(limit=)": (lambda: nearfar.sssp(graph, s, limit=limit).distances, within),
+        "distances(targets=)": (
+            lambda: nearfar.distances(graph, [s], targets=two)[0],
+            whole[two],
+        ),
+        "distances(pairs=)": (
+            lambda: nearfar.distances(graph, pairs=[(s, t) for t in two]),
+            whole[two],
+        ),
+        "distances(limit=, reduce='count')": (
+            lambda: nearfar.distances(graph, [s], limit=limit, reduce="count"),
+            [np.count_nonzero(whole <= limit) - 1],
+        ),
+        "nearest(limit=)": (lambda: nearfar.nearest(graph, [s], limit=limit).distances, within),
+        "shortest_path": (lambda: [nearfar.shortest_path(graph, s, s + 5)[1]], whole[[s + 5]]),
+        "k_shortest_paths(k=3)": (
+            lambda: [nearfar.k_shortest_paths(graph, s, s + 5, 3)[0][1]],
+            whole[[s + 5]],
+        ),
+        "sssp": (lambda: nearfar.sssp(graph, s, device="cpu").distances, whole),
+    }
+
+
+def reach_few(scale: str) -> Rows:
+    """Measure such calls on grids of several sizes."""
+    for side in (20, 60) if scale == "tiny" else (500, 1500, 3000):
+        graph = nearfar.generate("grid", rows=side, columns=side)
+        s = side * (side // 2) + side // 2
+        whole = nearfar.sssp(graph, s, device="cpu").distances
+        limit = float(np.sort(whole)[min(300, len(whole) // 4)])
+        calls = local_calls(graph, s, whole, limit)
+        samples: dict[str, list[float]] = {name: [] for name in calls}
+        for _ in range(3 * ROUNDS):
+            for name, (call, want) in calls.items():
+                call()  # others may have emptied the caches
+                began = time.perf_counter()
+                found = call()
+                samples[name].append(time.perf_counter() - began)
+                if not np.array_equal(found, want):
+                    raise SystemExit(f"{name} gave a wrong answer")
+        yield line(f"{graph.n_vertices:,} vertices", "sssp(limit=)", samples, limit=limit)
+
+
 PARTS = {
     "catchment": catchment,
     "reach": reach,
@@ -299,6 +349,7 @@ PARTS = {
     "csgraph": csgraph,
     "nearest": nearest,
     "reach_expected": reach_expected,
+    "reach_few": reach_few,
 }
 
 if __name__ == "__main__":
