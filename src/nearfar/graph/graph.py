@@ -481,7 +481,7 @@ class Graph(Vertices, Exchange):
 
     @property
     def nbytes(self) -> int:
-        """Size of the arrays in bytes, with packed edges and distances that searches have kept."""
+        """Size in bytes of the arrays, packed edges and distances that searches have kept."""
         own = sum(int(array.nbytes) for array in self._parts if array is not None)
         narrow = NARROW_VIEW.get(self)
         own += narrow.bytes if narrow is not None else 0
@@ -846,7 +846,7 @@ class Graph(Vertices, Exchange):
 
         Notes
         -----
-        O(k log k + d log k) for k vertices with d edges, at most O(n + d).
+        O(n + edges of the vertices) at most.
         """
         return self._induced(self.indices_of(vertices))
 

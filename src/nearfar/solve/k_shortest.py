@@ -92,7 +92,7 @@ def k_shortest_paths(
     Notes
     -----
     O(k n (m + n log n)) at worst; in practice each path takes about as many small searches as it
-    has edges. Ends near each other in a large graph take no time for the rest of it.
+    has edges.
 
     Examples
     --------
