@@ -11,15 +11,15 @@
 // words, zero. queue: two of n entries. sizes: 3 counters in rotation, one read, one filled, one cleared, so
 // that none is reset while a slower block still reads it, and 2 of pieces, by parity of the round.
 // pieces: 3 words for each 2^log_piece edges of a long row: its place in the queue, the number of the piece,
-// and the lanes that wait; null if no row is long. stats[0] edge visits, [1] rounds, [2] vertices; [3] the most rounds
-// allowed, 0 afterwards when they did not suffice.
+// and the lanes that wait; null if no row is long. stats[0] edge visits, [1] rounds, [2] vertices;
+// [3] the most rounds allowed, 0 afterwards when they did not suffice.
 // Launch: cooperative, blocks of 256.
 // requires: cuda/primitives/edges.cuh
 // requires: cuda/primitives/distance.cuh
 // requires: cuda/primitives/warp.cuh
 // requires: cuda/primitives/grid_barrier.cuh
 
-// What relaxing a row needs of a launch and of a lane.
+// What a lane needs to relax a row.
 struct Lanes {
   const Edge* edges;
   weight_t* distance;
@@ -27,7 +27,7 @@ struct Lanes {
   vertex_t* next_queue;
   uint32* next_size;
   weight_t limit;
-  int log_lanes, lane, group;  // lane: number of its source; group: of the edge it takes of some
+  int log_lanes, lane, group;  // lane: of its source; group: which of the warp's edges it takes
 
   __device__ weight_t* at(vertex_t v) const {
     return distance + ((static_cast<long long>(v) << log_lanes) + lane);
@@ -61,7 +61,7 @@ struct Lanes {
         if (improves[k]) improves[k] = sum[k] < atomic_minimum(at(edge[k].target), sum[k]);
         const uint32 all = __ballot_sync(kAllLanes, improves[k]) >> (group << log_lanes);
         const uint32 set = log_lanes == 5 ? all : all & ((1u << (1 << log_lanes)) - 1);
-        // The first lane of these holds the edge, whether or not lane 0 is waiting.
+        // A lane that improved queues the target; lanes that do not wait have not loaded the edge.
         if (improves[k] && lane == __ffs(set) - 1 && atomicOr(next_mask + edge[k].target, set) == 0)
           next_queue[atomicAdd(next_size, 1u)] = edge[k].target;
       }
