@@ -162,3 +162,15 @@ def test_a_cycle_elsewhere_leaves_a_search_to_another_method() -> None:
     graph = Graph.from_edges([0, 2, 3], [1, 3, 2], [-4, 1, -2], n_vertices=4)
     for _ in range(9):
         assert nearfar.sssp(graph, 0).distances[1] == -4
+
+
+def test_rows_by_several_forms_are_all_checked_for_sums_that_do_not_fit():
+    """Potentials notice such sums themselves, and subtrees leave it to the caller."""
+    rng = np.random.default_rng(4)
+    ends = [(v, v + int(step)) for v in range(100) for step in rng.integers(1, 6, 4)]
+    heavy = 2**30 + rng.integers(-9000, 9000, len(ends))
+    graph = Graph.from_edges(*np.array(ends).T, heavy.astype(np.int32))
+    rows = nearfar.distances(graph.astype(np.int64), range(40))
+    for _ in range(3):
+        found = nearfar.distances(graph, range(40), method="johnson_search@cpu", threads=1)
+        np.testing.assert_array_equal(found, rows)

@@ -321,22 +321,25 @@ def _lost(
     """Find the rows in which a distance of the answer may be missing because it does not fit."""
     if plan.variant.unsafe or plan.variant is UNCHECKED:  # UNCHECKED checks for saturation itself
         return []
-    if saturated:
-        return list(range(len(rows))) if saturated is True else saturated
+    if saturated is True:
+        return list(range(len(rows)))
+    known: list[int] = saturated or []  # not all, if only some of the rows' methods notice
     if last is not None:
-        return []  # the search stopped early: unsettled vertices are no evidence of saturation
+        return known  # the search stopped early: unsettled vertices are no evidence of saturation
     request, graph = plan.request, plan.graph
     if found.dtype != graph.weight_dtype:
-        return []  # the variant computes in 64 bits
+        return known  # the variant computes in 64 bits
     top = FARTHEST[graph.weight_dtype] if plan.given is None else AGREES_UP_TO[plan.dtype]
     if not may_saturate(graph, top):
-        return []
+        return known
     if not plan.signed:
         heaviest = float(graph.max_weight)
         for name, edges in _BOUNDS.items():
             if stats.get(name, np.inf) + edges * heaviest < _NEARLY * float(top):
-                return []
-    return _lost_rows(graph, rows, found, request.limit, plan.columns, top, threads=request.threads)
+                return known
+    threads = request.threads
+    lost = _lost_rows(graph, rows, found, request.limit, plan.columns, top, threads=threads)
+    return sorted({*known, *lost}) if known else lost
 
 
 def _refuse_lost(graph: Graph, sources: list[int]) -> None:
