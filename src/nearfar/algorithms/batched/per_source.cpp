@@ -63,19 +63,11 @@ class Distances {
     own_ = reinterpret_cast<Weight*>(block_.data());
   }
 
-  Distances(const Distances&) = delete;
-  Distances& operator=(const Distances&) = delete;
-
-  ~Distances() {
-    if (own_ && !searching_) view_.cleared.keep(std::move(block_), view_.packed_bytes() / 2);
-  }
-
   // Returns the list for the vertices that the search lowers, all unreached before it; or null.
   Buffer<Index>* touched() { return picks_ || (own_ && limited()) ? &touched_ : nullptr; }
 
   // Returns the distances for a search, all unreached.
   Weight* begin(int64_t i) {
-    searching_ = true;
     if (own_) return own_;
     make_pages(rows_.row(i), rows_.width, rows_.end);
     fill_numbers(rows_.row(i), rows_.width, unreached<Weight>());
@@ -112,7 +104,12 @@ class Distances {
         touched_.size = 0;
       }
     }
-    searching_ = false;
+  }
+
+  // Leaves the distances, which the last search has cleared, to later calls.
+  void keep() {
+    if (own_) view_.cleared.keep(std::move(block_), view_.packed_bytes() / 2);
+    own_ = nullptr;
   }
 
  private:
@@ -132,7 +129,6 @@ class Distances {
   GraphView& view_;
   HugeBlock block_;
   Weight* own_ = nullptr;
-  bool searching_ = false;  // an exception may end a search
   Buffer<Index> touched_;
   Weight farthest_ = 0;
 };
@@ -210,6 +206,9 @@ class Worker {
     again_ = kTried;
     return seconds(!buckets) < usual ? !buckets : buckets;
   }
+
+  // After all searches; an exception in one of them leaves distances that are not cleared.
+  void keep() { memory_.keep(); }
 
   const SearchStats& stats() const { return sum_; }
   Weight farthest() const { return memory_.farthest(); }
@@ -301,6 +300,7 @@ Fields per_source(GraphView& view, const Ids& sources, const Array& out,
       Worker<C> worker(csr, rows, plan, several, view, counter, interrupt);
       const bool chosen = compare ? worker.faster(buckets) : buckets;
       worker.search(chosen, std::numeric_limits<int64_t>::max());
+      worker.keep();
       const std::lock_guard lock(mutex);
       total += worker.stats();
       farthest = std::max(farthest, static_cast<double>(worker.farthest()));
