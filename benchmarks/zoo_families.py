@@ -107,11 +107,12 @@ def neighbours(n: int, rng: Generator, dimensions: int = 2, k: int = 6) -> Edges
     return s, t, _lengths(points, s, t), False, n
 
 
-def geometric(n: int, rng: Generator, degree: int = 8) -> Edges:
+def geometric(n: int, rng: Generator, degree: int = 8, dimensions: int = 2) -> Edges:
     from scipy.spatial import cKDTree
 
-    points = rng.random((n, 2))
-    pairs = cKDTree(points).query_pairs((degree / (np.pi * n)) ** 0.5, output_type="ndarray")
+    points, ball = rng.random((n, dimensions)), {2: np.pi, 3: 4 * np.pi / 3}[dimensions]
+    radius = (degree / (ball * n)) ** (1 / dimensions)
+    pairs = cKDTree(points).query_pairs(radius, output_type="ndarray")
     s, t = pairs[:, 0], pairs[:, 1]
     return s, t, _lengths(points, s, t), False, n
 

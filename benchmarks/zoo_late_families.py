@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.random import Generator
-from scipy.spatial import cKDTree
 
-from zoo_families import Edges, _lattice, _lengths
+from zoo_families import Edges, _lattice
 
 
 def barbell(n: int, rng: Generator, size: int = 1000) -> Edges:
@@ -90,14 +89,6 @@ def coins(n: int, rng: Generator) -> Edges:
     side = max(2, round(n**0.5))
     s, t, count = _lattice((side, side), [(0, 1), (1, 0)])
     return s, t, (rng.random(len(s)) < 0.5).astype(float), False, count
-
-
-def around(n: int, rng: Generator, degree: int = 50) -> Edges:
-    """Return random points in space, each joined to some 50 within a distance."""
-    points = rng.random((n, 3))
-    radius = (degree / n * 3 / (4 * np.pi)) ** (1 / 3)
-    s, t = cKDTree(points).query_pairs(radius, output_type="ndarray").T
-    return s, t, _lengths(points, s, t), False, n
 
 
 def modules(n: int, rng: Generator, size: int = 200, degree: int = 60) -> Edges:

@@ -7,7 +7,7 @@ the graph and does not count. Methods that become faster over the searches of a 
 they have, while they are close to the fastest. Only searches of most of the graph are compared.
 
 Estimates for cores and for a GPU err independently. A method of the other kind of device is
-therefore tried if its estimate is close to what was measured, once the searches have taken as long
+therefore tried if its estimate is close to the measured time, once the searches have taken as long
 as copying the graph and trying it. A run of many sources may take minutes, so all its other methods
 are tried under this condition only. Runs are compared if they have the same number of sources.
 """

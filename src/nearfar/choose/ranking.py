@@ -391,7 +391,7 @@ def _rivals(request: Request, first: Choice, others: Iterator[Choice]) -> tuple[
     """Return the first method, those close to it, and those of the other kind of device.
 
     The latter, and all others for many sources, are tried once searches have taken as long as
-    trying them will, if they are close to what was measured.
+    trying them will, if they are close to the measured time.
     """
     many = request.problem != "sssp"
     if (request.device == "cuda" and not many) or first.seconds < measured.SHORT:
