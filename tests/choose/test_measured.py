@@ -267,6 +267,36 @@ def test_cores_make_rows_while_kernels_are_compiled(
     assert engine() == "lanes@cuda"
 
 
+def test_the_fastest_method_so_far_makes_rows_while_kernels_of_another_are_compiled(
+    held_compiler: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cores would take longer than the GPU's method that is compiled already."""
+    graph, sources = hubs("int32", True, 150), range(8)
+    wanted = nearfar.distances(graph, sources, device="cpu")
+    held_compiler.set()
+    nearfar.distances(graph, sources, method="near_far_per_source@cuda")
+    compiler.finish_background()
+    held_compiler.clear()
+    first, slow = (find(f"{name}@cuda")[0] for name in ("near_far_per_source", "lanes"))
+    monkeypatch.setattr(ranking, "_gpu_is_worth", lambda *_: True)
+    rivals = Chosen(slow, ""), Chosen(first, "")
+    monkeypatch.setattr(ranking, "_close", lambda *_: rivals)
+    request = Request("batch", tuple(sources), len(sources), threads=1)
+    measured.fastest(graph, request, rivals)
+    for _ in range(2):
+        measured.record_run(graph, request, first, 1e-3)
+    stats: dict[str, Any] = {}
+    for _ in range(3):
+        found = nearfar.distances(graph, sources, threads=1, stats=stats)
+        np.testing.assert_array_equal(found, wanted)
+        assert stats["engine"] == first.id
+        assert "kernels of lanes@cuda are compiled meanwhile" in stats["reason"]
+    held_compiler.set()
+    compiler.finish_background()
+    nearfar.distances(graph, sources, threads=1, stats=stats)
+    assert stats["engine"] == slow.id
+
+
 def test_the_bits_are_the_same_whatever_is_chosen(graph: Graph) -> None:
     answers = [nearfar.sssp(graph, 7, device="cpu", threads=2) for _ in range(10)]
     assert len({paths.engine for paths in answers}) > 1

@@ -116,6 +116,15 @@ def record_run(graph: Graph, request: Request, variant: Variant, seconds: float)
         times.note(variant, seconds)
 
 
+def by_time(graph: Graph, request: Request) -> list[str]:
+    """Return the ids of the methods that were measured, the fastest first."""
+    times = _TIMES.get(graph, _kind(request))
+    if times is None:
+        return []
+    usual = {name: seconds for name, (_, seconds) in times.times.copy().items()}
+    return sorted(usual, key=lambda name: usual[name])
+
+
 def fastest(graph: Graph, request: Request, rivals: tuple[Chosen, ...]) -> Chosen:
     """Return the fastest of the methods so far, or one that is still to be measured."""
     times = _TIMES.of(graph, _Times, _kind(request))

@@ -36,7 +36,7 @@ from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import is_device_array, to_host
 from nearfar.system.threads import on_threads
 
-#: Threads that compile what searches of a graph on a GPU need next.
+#: Threads that compile what searches of a graph on a GPU need next, by variant id.
 _COMPILERS: Slot[Thread] = Slot("compilers")
 #: Counters that bound the distances, and the edges that a search follows at once beyond them.
 _BOUNDS = {"last_threshold": 8, "farthest": 1}
@@ -101,8 +101,9 @@ def attempt(plan: Plan, rows: Any, out: Any) -> Answer | Plan:
     except runtime.Compiling as compiling:
         if not plan.waits_on_cores:
             raise
-        _COMPILERS.put(graph, compiling.thread)
-        return plan.meanwhile()
+        _COMPILERS.put(graph, compiling.thread, plan.variant.id)
+        alive = {name for name, thread in _COMPILERS.held(graph).items() if thread.is_alive()}
+        return plan.meanwhile({*alive, plan.variant.id})
     except NegativeCycleError:
         if plan.method != "auto" or plan.by_source:
             raise
@@ -188,8 +189,8 @@ def _search(plan: Plan, source: int) -> Answer:
 
 
 def _or_compiling(plan: Plan, rows: Any, out: Any) -> Answer:
-    """Run on a GPU, or raise Compiling if cores are to search meanwhile."""
-    compiler = _COMPILERS.get(plan.graph)
+    """Run on a GPU, or raise Compiling if another variant is to search meanwhile."""
+    compiler = _COMPILERS.get(plan.graph, plan.variant.id)
     if compiler is not None and compiler.is_alive():
         raise runtime.Compiling(compiler)
     with runtime.compiling_in_background():

@@ -5,7 +5,8 @@ An attempt that cannot answer returns the plan to try next, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Container, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -127,8 +128,16 @@ class Plan(NamedTuple):
         chosen, reason = select(self.graph, single, "auto")
         return self.using(chosen, f"{self.reason}; {why}: {reason}", {})
 
-    def meanwhile(self) -> Plan:
-        """Return a plan for cores, while kernels are compiled."""
+    def meanwhile(self, compiling: Container[object]) -> Plan:
+        """Return a plan while kernels of some variants are compiled.
+
+        It is for cores, unless runs of the graph found another variant for a GPU to be faster.
+        """
+        known = (v for v in measured.by_time(self.timed, self.request) if v not in compiling)
+        fastest = [find(name)[0] for name in itertools.islice(known, 1)]
+        if fastest and fastest[0].device == "cuda":
+            reason = f"the fastest measured; kernels of {self.variant.id} are compiled meanwhile"
+            return self.using(fastest[0], reason)
         here = self.request._replace(device="cpu")
         chosen, reason = _choice(self.graph, here, "auto", self.allow_unsafe)
         plan = self.using(chosen, f"{reason}; kernels for a GPU are compiled meanwhile")
