@@ -68,12 +68,12 @@ def called(
 ) -> list[float]:
     """Return the seconds of calls on a graph of their own, at least three, without the checks."""
     graph, taken = fresh(graph), list[float]()
-    began = time.perf_counter()
-    while len(taken) < most and (time.perf_counter() - began < seconds or len(taken) < 3):
+    while len(taken) < most and (sum(taken) < seconds or len(taken) < 3):
         start = time.perf_counter()
         found = call(graph)
         taken.append(time.perf_counter() - start)
         check(found)
+        compiler.finish_background()  # what later calls use
     return taken
 
 
