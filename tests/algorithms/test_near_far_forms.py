@@ -63,6 +63,28 @@ def test_solves_go_on_while_the_next_form_is_compiled(
     assert forms_of(graph, 2) == ["sorted", "sorted"]
 
 
+def test_the_fastest_width_is_used_while_the_form_of_another_is_compiled(
+    held_compiler: threading.Event,
+) -> None:
+    graph = nearfar.generate("grid", rows=12, columns=2000)
+    solve = functools.partial(nearfar.sssp, graph, 0, method="near_far@cuda")
+    solve()
+    history = forms.history_of(graph)
+    usual = history.grown["plain"] = forms.Width(1.0, 1.0)
+    delta = solve().stats["delta"]
+    other = usual._replace(first=8.0, rounds=0)
+    for solves in (2, 3):
+        history.widths["plain"]._next[usual] = other
+        assert solve().stats["delta"] == delta
+        assert history.widths["plain"].times.keys() == {usual}
+        assert history.widths["plain"].solves(usual) == solves
+    held_compiler.set()
+    compiler.finish_background()
+    history.widths["plain"]._next[usual] = other
+    solve()
+    assert history.widths["plain"].solves(other) == 1
+
+
 @pytest.mark.parametrize(("local", "form"), [(0, "sifted"), (1 << 20, "plain")])
 def test_skewed_graphs_are_sifted_unless_they_are_small(
     local: int, form: str, monkeypatch: pytest.MonkeyPatch

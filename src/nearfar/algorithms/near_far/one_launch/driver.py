@@ -254,7 +254,7 @@ def _adapted(call: _Call, form: Form, delta: float) -> Width:
 
     A solve with a limit or targets may end where its threshold moves, so it moves as often.
     """
-    width, options = call.history.width(form.kind), call.options
+    width, options = call.history.width_of(form), call.options
     if options.delta is None:
         delta *= width.first if call.workspace.whole else min(width.first, 1.0)
         delta = max(delta, 1.0) if call.graph.weight_dtype.kind == "i" else delta

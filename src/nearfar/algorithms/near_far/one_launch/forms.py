@@ -93,6 +93,10 @@ class Form:
     alone: bool = True  # whether blocks may advance on their own, over rows prepared for that
     past: bool = True  # whether these rows may lead past vertices of few edges
 
+    def serves(self, width: Width) -> bool:
+        """Return whether solves of this form can have a width."""
+        return self.kind != "plain" or (self.alone, self.past) == (width.rounds > 0, width.past)
+
 
 class Width(NamedTuple):
     """Parameters that determine the steps of a solve."""
@@ -214,6 +218,15 @@ class History:
 
         return self.widths[kind].next_way(first, near) if kind in self.widths else first
 
+    def width_of(self, form: Form) -> Width:
+        """Return the width of a solve: the next one, or the fastest while its form is compiled."""
+        width = self.width(form.kind)
+        if form.serves(width):
+            return width
+        compared = self.widths.get(form.kind)
+        times = {} if compared is None else compared.times.copy()  # other threads may add to it
+        return min(filter(form.serves, times), key=lambda width: times[width][1], default=width)
+
     def mean(self, kind: str) -> float:
         """Return the usual seconds of a kind with its fastest width."""
         if kind in self.widths:
@@ -264,7 +277,7 @@ def history_of(graph: Graph) -> History:
 def fallback_of(history: History, form: Form) -> Fallback:
     """Return the fastest width, for a solve that compares another one with it."""
     compared = history.widths.get(form.kind)
-    if compared is None or compared.solves(history.width(form.kind)) > 1:
+    if compared is None or compared.solves(history.width_of(form)) > 1:
         return NEVER
     width = compared.fastest()
     usual = history.latest[form.kind, width]
@@ -364,11 +377,9 @@ def learn(
 ) -> None:
     """Record a whole solve with default options; with ``width``, also that of its delta."""
     history.last = form
-    used = history.width(form.kind)
+    used = history.width_of(form)
     initial = used == history.grown.get(form.kind, history.first)
-    if form.kind == "plain":  # another form ran while the width's own was compiled
-        width &= (form.alone, form.past) == (used.rounds > 0, used.past)
-    if width and history.solves.get(form.kind):  # the first solve of a kind may include waiting
+    if width and form.serves(used) and history.solves.get(form.kind):  # the first solve of a kind may include waiting
         seconds, work = stats["device_seconds"], stats["edges_relaxed"] / max(graph.n_edges, 1)
         shortcuts = stats.get("shortcuts", False)
         latest = _Latest(seconds, stats["splits"], work, stats["block_rounds"], shortcuts)
