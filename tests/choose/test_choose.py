@@ -306,6 +306,19 @@ def test_estimated_hops(family: str, parameters: dict[str, int], low: float, hig
     assert low <= estimated_hops(graph) <= high
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_an_acyclic_graph_is_not_long_because_a_vertex_reaches_few_others(seed: int) -> None:
+    """Its levels become smaller and smaller, while a part of a path has levels of one size."""
+    rng, n = np.random.default_rng(seed), 20_000
+    tails = rng.integers(0, n - 1, 4 * n)
+    heads = tails + 1 + (rng.random(4 * n) * (n - 1 - tails)).astype(int)
+    graph = Graph.from_edges(*rng.permutation(n)[[tails, heads]], n_vertices=n)
+    assert 10 <= estimated_hops(graph) < 18  # 37 and 39 by the growth of the ball
+    assert facts._ends_soon([1, 9, 49, 129, 169, 179])
+    assert not facts._ends_soon([1, 101, 102, 103, 104])
+    assert not facts._ends_soon([1, 3])
+
+
 def test_statistics_of_graphs_with_nothing_in_them() -> None:
     for n in (1, 5):
         graph = Graph.from_edges([], [], n_vertices=n)

@@ -26,6 +26,7 @@ _BALL = 2048
 _EDGES = 1 << 15
 _LEVELS = 64
 _ROW = 1 << 12  # edges scanned per row, at most
+_SHRINKS = 0.75  # size over that of the level before, of the last levels of a ball that ends soon
 _SPREAD = 2.0  # mean over median weight above which twice the median is the usual weight
 _WEIGHT_SPREAD: Slot[float] = Slot("weight spread")
 _ESTIMATED_HOPS: Slot[float] = Slot("estimated hops")
@@ -225,7 +226,7 @@ def _ball(graph: Graph, start: int, levels: int = _LEVELS) -> tuple[float, int]:
     else:
         sizes, last, ended = _ball_on_device(graph, start)
     hops, ball = len(sizes) - 1, sizes[-1]
-    if ended:  # the ball contains all reachable vertices
+    if ended or _ends_soon(sizes):  # the ball contains all or most reachable vertices
         return float(hops), last
     half = max(hops // 2, 1)
     if hops < 2:  # the start is a hub whose ball has one hop: measure from its neighbours
@@ -233,6 +234,12 @@ def _ball(graph: Graph, start: int, levels: int = _LEVELS) -> tuple[float, int]:
     # Growth from half the radius to the whole radius: 2^d on a d-dimensional graph.
     dimension = max(math.log(ball / sizes[half]) / math.log(hops / half), 1.0)
     return hops * max(n / ball, 1.0) ** (1.0 / dimension), last
+
+
+def _ends_soon(sizes: list[int]) -> bool:
+    """Return whether the levels of a ball become ever smaller, as in acyclic graphs."""
+    levels = np.diff(sizes[-4:])
+    return len(levels) == 3 and bool((levels[1:] < _SHRINKS * levels[:-1]).all())
 
 
 def _ball_on_device(graph: Graph, start: int) -> tuple[list[int], int, bool]:
