@@ -9,7 +9,7 @@
 // propagates all labels of the vertex in the current bucket that have not been propagated yet. Most
 // sums are dropped after one comparison, with the last label of the target's list.
 #include <algorithm>
-#include <limits>
+#include <atomic>
 
 #include "algorithms/delta_stepping/adapter.hpp"
 #include "algorithms/delta_stepping/plan.hpp"
@@ -18,6 +18,7 @@
 #include "cpu/memory/huge_block.hpp"
 #include "cpu/search/bucket_ring.hpp"
 #include "cpu/threads/interrupt.hpp"
+#include "cpu/threads/spread.hpp"
 
 namespace nearfar {
 namespace {
@@ -25,7 +26,9 @@ namespace {
 using delta_stepping::Adapter;
 using delta_stepping::Repeated;
 
-// The type of distances in the answer: sums of int32 weights do not overflow 64 bits.
+constexpr int64_t kLists = 1 << 12;  // vertices that a thread writes at a time
+
+// The type of distances that do not fit their weights': sums of int32 do not overflow 64 bits.
 template <class Weight>
 using Total = std::conditional_t<std::is_floating_point_v<Weight>, Weight, int64_t>;
 
@@ -51,7 +54,7 @@ struct Label {
 template <class C, class Sum>
 class PlaceSearch {
  public:
-  PlaceSearch(const C& csr, std::size_t k, Bound<Sum> limit)
+  PlaceSearch(const C& csr, std::size_t k, Bound<Sum> limit, int threads)
       : csr_(csr),
         k_(k),
         size_(static_cast<std::size_t>(csr.n) * k),
@@ -59,7 +62,11 @@ class PlaceSearch {
         lists_(size_ * sizeof(Label<Sum>) + 1),
         ring_(plan_for(csr, std::nullopt).delta),
         adapter_(true, (uint64_t{1} << 16) + static_cast<uint64_t>(csr.m) / 32) {
-    std::fill_n(list(0), size_, Label<Sum>{});
+    spread_blocks(csr.n, kLists, threads, [&](const auto& each_block, Interrupt&) {
+      each_block([&](int64_t first, int64_t last) {
+        std::fill(list(static_cast<Index>(first)), list(static_cast<Index>(last)), Label<Sum>{});
+      });
+    });
   }
 
   void run(const int64_t* places, std::size_t count, Interrupt& interrupt) {
@@ -81,15 +88,22 @@ class PlaceSearch {
   }
 
   // Writes the lists; returns whether one lacks a place, perhaps because a sum overflowed.
-  bool write(Total<Sum>* distances, int64_t* found) const {
-    bool gaps = false;
-    for (std::size_t i = 0; i < size_; ++i) {
-      const Label<Sum>& label = list(0)[i];
-      distances[i] = label.none() ? unreached<Total<Sum>>() : label.distance;
-      found[i] = label.none() ? -1 : int64_t{label.place()};
-      gaps |= label.none();
-    }
-    return gaps && overflowed_;
+  bool write(const int64_t* places, Sum* distances, int64_t* found, int threads) const {
+    std::atomic<bool> gaps{false};
+    spread_blocks(csr_.n, kLists, threads, [&](const auto& each_block, Interrupt&) {
+      each_block([&](int64_t first, int64_t last) {
+        bool gap = false;
+        const std::size_t end = static_cast<std::size_t>(last) * k_;
+        for (std::size_t i = static_cast<std::size_t>(first) * k_; i < end; ++i) {
+          const Label<Sum>& label = list(0)[i];
+          distances[i] = label.distance;
+          found[i] = label.none() ? -1 : places[label.place()];
+          gap |= label.none();
+        }
+        if (gap) gaps.store(true, std::memory_order_relaxed);
+      });
+    });
+    return gaps.load(std::memory_order_relaxed) && overflowed_;
   }
 
  private:
@@ -186,25 +200,28 @@ class PlaceSearch {
   bool overflowed_ = false;
 };
 
+// Returns whether a sum may not have fitted the type of `distances`: that of the weights, or the
+// wider one.
 bool k_nearest(GraphView& view, const Ids& places, std::size_t k, const nb::object& limit,
-               const Array& distances, const Array& found) {
+               const Array& distances, const Array& found, int threads) {
   return view.visit_packed([&](const auto& csr) {
     using C = std::decay_t<decltype(csr)>;
     using Weight = typename C::Weight;
     check_vertices(places, static_cast<std::size_t>(csr.n), "not a vertex");
     const std::size_t size = static_cast<std::size_t>(csr.n) * k;
-    auto* out = checked<Total<Weight>>(distances, size, "distances");
     auto* place_of = checked<int64_t>(found, size, "found");
     using Limit = Bound<Weight>;
     const Limit bound = limit.is_none() ? unreached<Limit>() : nb::cast<Limit>(limit);
-    nb::gil_scoped_release release;
-    Interrupt interrupt;
-    const auto lost = [&]<class Sum>(Sum) {
-      PlaceSearch<C, Sum> search(csr, k, bound);
+    const auto searched = [&]<class Sum>(Sum) {
+      auto* out = checked<Sum>(distances, size, "distances");
+      nb::gil_scoped_release release;
+      Interrupt interrupt;
+      PlaceSearch<C, Sum> search(csr, k, bound, threads);
       search.run(places.data(), places.size(), interrupt);
-      return search.write(out, place_of);
+      return search.write(places.data(), out, place_of, threads);
     };
-    return lost(Weight{}) && (std::is_same_v<Weight, Total<Weight>> || lost(Total<Weight>{}));
+    const bool narrow = distances.dtype() == nb::dtype<Weight>();
+    return narrow ? searched(Weight{}) : searched(Total<Weight>{});
   });
 }
 
@@ -213,7 +230,7 @@ bool k_nearest(GraphView& view, const Ids& places, std::size_t k, const nb::obje
 NEARFAR_BIND(m) {
   using nb::arg;
   m.def("k_nearest", &k_nearest, arg("graph"), arg("places"), arg("k"), arg("limit").none(),
-        arg("distances"), arg("found"));
+        arg("distances"), arg("found"), arg("threads"));
 }
 
 }  // namespace nearfar

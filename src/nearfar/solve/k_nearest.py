@@ -21,25 +21,23 @@ from nearfar.graph.dtypes import unreached_value
 from nearfar.graph.facts import Facts
 from nearfar.graph.graph import Graph
 from nearfar.graph.same_distances import backbone
-from nearfar.graph.saturation import narrowed
+from nearfar.graph.saturation import narrowed, widened
 from nearfar.graph.turns import TurnGraph
 from nearfar.options import check_limit
 from nearfar.prepared.prepared import Prepared
-from nearfar.registry import Partial
 from nearfar.solve.arrays import external_names, mask_beyond
 from nearfar.solve.many import distances
-from nearfar.solve.rows.reductions import Reduction, combine, identity
 from nearfar.solve.steps.plan import graph_to_search
 from nearfar.solve.steps.request import check_count, check_stats
 from nearfar.system.devices import runtime
 from nearfar.system.devices.arrays import to_host
-from nearfar.system.memory import shortage
+from nearfar.system.memory import empty, shortage
 from nearfar.system.threads import check_threads
 
 _ROWS = 1 << 26  # bytes of rows merged at a time
-#: Seconds before the first row; times of a row's search and of merging it, relative to a search
-#: with buckets, and of a label, relative to a search with a heap.
-_BEGUN, _SEARCHED, _MERGED, _LISTED = 5e-4, 1.5, 0.3, 1.3
+#: Seconds before the first row; time of a row, relative to a search with buckets, and of a label,
+#: relative to a search with a heap.
+_BEGUN, _ROW, _LISTED = 5e-4, 1.7, 1.3
 
 
 class Nearest(NamedTuple):
@@ -105,21 +103,20 @@ def k_nearest(
     plain = plain and given.keys() <= {"method", "device", "threads", "limit"}
     found = None
     if plain and not graph.n_negative and not _rows_are_faster(graph, len(sources), k, given):
-        found = _by_lists(graph, sources, k, given["limit"])
+        found = _by_lists(graph, sources, k, given)
     if found is None:
         found = _by_rows(graph, sources, k, given)
-    values, places, reason = found
+    values, nearest, reason = found
     if stats is not None:
         stats.update(reason=reason, seconds=time.perf_counter() - began)
-    places = np.where(places < 0, -1, sources[places])
     if graph.on_device:
-        values, places = runtime.upload(values), runtime.upload(places)
-    return Nearest(values, external_names(graph, places))
+        values, nearest = runtime.upload(values), runtime.upload(nearest)
+    return Nearest(values, external_names(graph, nearest))
 
 
 class _Found(NamedTuple):
     distances: NDArray[Any]
-    places: NDArray[np.int64]  # positions of sources
+    sources: NDArray[np.int64]
     reason: str
 
 
@@ -128,45 +125,51 @@ def _rows_are_faster(graph: Graph, sources: int, k: int, given: dict[str, Any]) 
     if isinstance(graph, Prepared) or given["limit"] is not None:
         return False
     facts, workers = Facts(graph), min(check_threads(given["threads"]), sources)
-    row = bucket_search(facts) * (_SEARCHED / workers + _MERGED)
+    row = _ROW / workers * bucket_search(facts)
     return _BEGUN + sources * row < _LISTED * k * heap_search(facts)
 
 
-def _by_lists(graph: Graph, sources: NDArray[np.int64], k: int, limit: Any) -> _Found | None:
+def _by_lists(
+    graph: Graph, sources: NDArray[np.int64], k: int, given: dict[str, Any]
+) -> _Found | None:
     """Solve by lists on a prepared graph or by one search; None if a sum does not fit."""
-    bound = check_limit(limit, graph.weight_dtype)
+    dtype, threads = graph.weight_dtype, check_threads(given["threads"])
+    bound = check_limit(given["limit"], dtype)
     shape = graph.n_vertices, k
-    places = np.empty(shape, dtype=np.int64)
+    found = empty(shape, np.int64, threads)
     ready = graph if isinstance(graph, Prepared) else None
     lists = ready is not None and not (ready.adds_floats or ready.beyond_arcs)
     if ready is not None and lists and (wide := ready.fitting()):
         values = np.empty(shape, dtype=wide.weight_dtype)
-        _cpu.prepared_nearest(wide.metric_view, sources, k, values, places)
-        values = narrowed(mask_beyond(graph, values, bound), graph.weight_dtype)
-        places[values == unreached_value(values.dtype)] = -1
-        return _Found(values, places, "prepared: lists of k up and down the elimination tree")
-    dtype = graph.weight_dtype
-    values = np.empty(shape, dtype=np.int64 if dtype.kind == "i" else dtype)
+        _cpu.prepared_nearest(wide.metric_view, sources, k, values, found)
+        values = narrowed(mask_beyond(graph, values, bound), dtype)
+        found[values == unreached_value(values.dtype)] = -1
+        return _Found(values, found, "prepared: lists of k up and down the elimination tree")
     searched = graph_to_search(graph, 1)
+    wider = np.dtype(np.int64) if dtype.kind == "i" else dtype
     began = time.perf_counter()
-    if _cpu.k_nearest(searched.view, sources, k, bound, values, places):
-        return None
-    backbone.record(graph, time.perf_counter() - began)
-    times = "once" if k == 1 else f"{k} times"
-    return _Found(narrowed(values, dtype), places, f"one search that settles a vertex {times}")
+    for kind in dict.fromkeys((dtype, wider)):
+        values = empty(shape, kind, threads)
+        if not _cpu.k_nearest(searched.view, sources, k, bound, values, found, threads):
+            backbone.record(graph, time.perf_counter() - began)
+            reason = f"one search that settles a vertex {'once' if k == 1 else f'{k} times'}"
+            return _Found(narrowed(values, dtype), found, reason)
+    return None
 
 
 def _by_rows(graph: Graph, sources: NDArray[np.int64], k: int, given: dict[str, Any]) -> _Found:
     """Solve by one row per source, merging some rows at a time."""
-    n = graph.n_vertices
-    dtype = graph.weight_dtype
-    nearest, stats = Reduction("nearest", k=k), dict[str, Any]()
-    best = identity(nearest, n, dtype)
+    n, threads, stats = graph.n_vertices, check_threads(given["threads"]), dict[str, Any]()
+    found = empty((n, k), np.int64, threads)
+    values = np.empty((0, k), graph.weight_dtype)
     step = max(1, _ROWS // (8 * max(n, 1)))
     for first in range(0, len(sources), step):
         part = sources[first : first + step]
         rows = to_host(distances(graph, graph.name_of(part), stats=stats, **given))
-        numbers = np.broadcast_to(np.arange(first, first + len(part)), rows.T.shape)
-        best = combine(nearest, best, Partial(vertices=numbers, distances=rows.T))
+        if first == 0:
+            values = empty((n, k), rows.dtype, threads)
+        wide = np.result_type(rows.dtype, values.dtype)
+        rows, values = widened(rows, wide), widened(values, wide)
+        _cpu.merge_nearest(rows, part, k, first == 0, values, found, threads)
     reason = f"one row per source: {stats.get('reason', '')}"
-    return _Found(narrowed(best.distances, dtype), best.vertices, reason)
+    return _Found(narrowed(values, graph.weight_dtype), found, reason)

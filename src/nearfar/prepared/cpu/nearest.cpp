@@ -96,8 +96,8 @@ void fill_lists(const Metric<Value>& metric, const std::vector<int32_t>& places,
   }
 }
 
-// Fills row v of `distances` and `found` for each vertex v, padded with unreached and -1; `found`
-// has place numbers.
+// Fills row v of `distances` and `found`, which has places, for each vertex v, padded with
+// unreached and -1.
 void nearest(const MetricView& view, const Ids& places, int64_t k, const Array& distances,
              const Array& found) {
   view.visit([&](const auto& metric) {
@@ -118,7 +118,7 @@ void nearest(const MetricView& view, const Ids& places, int64_t k, const Array& 
         for (int64_t i = 0; i < k; ++i) {
           const bool is = i < lists.size(v);
           out[row + i] = is ? distance_of<Out>(list[i].distance, metric.step) : unreached<Out>();
-          place_of[row + i] = is ? list[i].place : -1;
+          place_of[row + i] = is ? places.data()[list[i].place] : -1;
         }
       }
     });
