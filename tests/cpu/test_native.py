@@ -14,6 +14,7 @@ import pytest
 import nearfar
 from nearfar import _cpu
 from nearfar.errors import DistanceOverflowError, GraphFormatError
+from nearfar.graph.dtypes import unreached_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,3 +98,39 @@ def test_rows_are_masked_and_summed_up_alike_by_any_number_of_threads(
     wanted = np.where(rows > 700, np.array(far, dtype), rows)
     _cpu.mask_above(rows, 700 if np.dtype(dtype).kind == "i" else 700.0, threads)
     assert np.array_equal(rows, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_every_vertex_has_the_one_below_the_root_of_its_tree(dtype: type) -> None:
+    root = 8
+    before = np.array([8, 0, 1, -1, 3, 8, 7, 6, -1], dtype)  # 6 and 7 are before each other
+    found = np.empty(root, np.int64)
+    _cpu.tops(before, root, found)
+    assert found.tolist() == [0, 0, 0, -1, -1, 5, -1, -1]
+    with pytest.raises(ValueError, match="predecessor of the root"):
+        _cpu.tops(before[:8], root, found)
+    long = np.arange(-1, 199_999, dtype=dtype)
+    long[0] = 200_000
+    found = np.empty(200_000, np.int64)
+    _cpu.tops(np.append(long, dtype(-1)), 200_000, found)
+    assert not found.any()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rows_are_merged_into_the_nearest_sources(dtype: str, threads: int) -> None:
+    rng, k = np.random.default_rng(3), 3
+    sources = np.array([2, 5, 9, 11, 40])
+    rows = rng.integers(0, 6, (5, 5000)).astype(dtype)
+    none = unreached_value(np.dtype(dtype))
+    rows[rng.random(rows.shape) < 0.4] = none
+    least, found = np.empty((5000, k), dtype), np.empty((5000, k), np.int64)
+    for some in (slice(0, 2), slice(2, 5)):
+        first = some.start == 0
+        _cpu.merge_nearest(rows[some], sources[some], k, first, least, found, threads)
+    order = np.argsort(rows, axis=0, kind="stable")[:k]
+    wanted = np.take_along_axis(rows, order, axis=0)
+    np.testing.assert_array_equal(least, wanted.T)
+    np.testing.assert_array_equal(found, np.where(wanted == none, -1, sources[order]).T)
+    with pytest.raises(ValueError, match="a source per row"):
+        _cpu.merge_nearest(rows, sources[:2], k, True, least, found, threads)

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from nearfar import _cpu
 from nearfar.algorithms.bounded.nearest import nearest_within
 from nearfar.errors import (
     DistanceOverflowError,
@@ -43,7 +44,7 @@ from nearfar.solve.steps.request import (
     vertex_indices,
 )
 from nearfar.system.devices import runtime
-from nearfar.system.devices.arrays import module_of, to_host
+from nearfar.system.devices.arrays import is_device_array, module_of, to_host
 from nearfar.system.threads import check_threads
 
 _CHOICES_OF_JOINED: Slot[dict[Hashable, tuple[Chosen, ...]]] = Slot("choices with joined sources")
@@ -223,15 +224,7 @@ def join_sources(graph: Graph, sources: NDArray[Any]) -> Graph:
 
 
 def _tops(before: Any, root: int) -> Any:
-    """Return the root of every vertex in the forest by pointer jumping, in O(n log depth)."""
-    here = module_of(before)
-    top = (before == root) | (before < 0)
-    jump = here.where(top, here.arange(root + 1), before)
-    while True:
-        further = jump[jump]
-        if bool((further == jump).all()):
-            break
-        jump = further
-    found = jump[:root].astype(np.int64)
-    found[before[found] < 0] = -1
-    return found
+    """Return the vertex below the root of the tree from which each one descends, -1 for none."""
+    found = np.empty(root, np.int64)
+    _cpu.tops(to_host(before), root, found)
+    return runtime.upload(found) if is_device_array(before) else found

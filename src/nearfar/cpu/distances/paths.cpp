@@ -1,4 +1,5 @@
-// Paths: from the source of a tree of predecessors to some vertices, and the edges of a path.
+// Paths: from the source of a tree of predecessors to some vertices, the vertices below the source,
+// and the edges of a path.
 #include <algorithm>
 #include <vector>
 
@@ -76,6 +77,28 @@ nb::object tight_paths(const GraphView& into, int64_t source, ConstArray distanc
   return nb::make_tuple(as_numpy(std::move(offsets)), as_numpy(std::move(vertices)), read);
 }
 
+// Writes for each vertex before `root` the one below `root` on its path, -1 for none. O(n).
+void tops(ConstArray predecessors, int64_t root, const Array& found) {
+  auto* top_of = checked<int64_t>(found, static_cast<std::size_t>(root), "found");
+  with_index_type(predecessors.dtype(), [&](auto tag) {
+    using I = decltype(tag);
+    if (predecessors.size() <= static_cast<std::size_t>(root))
+      throw nb::value_error("expected the predecessor of the root, too");
+    const I* const before = static_cast<const I*>(predecessors.data());
+    constexpr int64_t unknown = -2;
+    nb::gil_scoped_release release;
+    std::fill(top_of, top_of + root, unknown);
+    for (int64_t start = 0; start < root; ++start) {
+      int64_t v = start;
+      for (; top_of[v] == unknown && before[v] >= 0 && before[v] != root; v = before[v])
+        top_of[v] = -1;  // also ends the walk around a cycle
+      if (top_of[v] == unknown) top_of[v] = before[v] == root ? v : -1;
+      const int64_t end = v, top = top_of[v];
+      for (v = start; v != end; v = before[v]) top_of[v] = top;
+    }
+  });
+}
+
 // Returns the first of the lightest edges between each two vertices of a path.
 Owned<int64_t> path_edges(const GraphView& view, const Ids& path) {
   std::vector<int64_t> found(path.size() > 0 ? path.size() - 1 : 0, -1);
@@ -98,6 +121,7 @@ NEARFAR_BIND(m) {
   m.def("flat_paths", &flat_paths, nb::arg("predecessors"), nb::arg("ends"));
   m.def("tight_paths", &tight_paths, nb::arg("into"), nb::arg("source"), nb::arg("distances"),
         nb::arg("ends"), nb::arg("most"));
+  m.def("tops", &tops, nb::arg("predecessors"), nb::arg("root"), nb::arg("found"));
   m.def("path_edges", &path_edges, nb::arg("view"), nb::arg("path"));
 }
 

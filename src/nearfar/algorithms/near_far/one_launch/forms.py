@@ -378,7 +378,8 @@ def learn(
     history.last = form
     used = history.width_of(form)
     initial = used == history.grown.get(form.kind, history.first)
-    if width and form.serves(used) and history.solves.get(form.kind):  # the first solve of a kind may include waiting
+    width &= form.serves(used)
+    if width and history.solves.get(form.kind):  # the first solve of a kind may include waiting
         seconds, work = stats["device_seconds"], stats["edges_relaxed"] / max(graph.n_edges, 1)
         shortcuts = stats.get("shortcuts", False)
         latest = _Latest(seconds, stats["splits"], work, stats["block_rounds"], shortcuts)
