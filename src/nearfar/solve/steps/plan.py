@@ -5,7 +5,6 @@ An attempt that cannot answer returns the plan to try next, with the reason.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Container, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -134,10 +133,9 @@ class Plan(NamedTuple):
         It is for cores, unless runs of the graph found another variant for a GPU to be faster.
         """
         known = (v for v in measured.by_time(self.timed, self.request) if v not in compiling)
-        fastest = [find(name)[0] for name in itertools.islice(known, 1)]
-        if fastest and fastest[0].device == "cuda":
+        if (name := next(known, None)) is not None and (fastest := find(name)[0]).device == "cuda":
             reason = f"the fastest measured; kernels of {self.variant.id} are compiled meanwhile"
-            return self.using(fastest[0], reason)
+            return self.using(fastest, reason)
         here = self.request._replace(device="cpu")
         chosen, reason = _choice(self.graph, here, "auto", self.allow_unsafe)
         plan = self.using(chosen, f"{reason}; kernels for a GPU are compiled meanwhile")
