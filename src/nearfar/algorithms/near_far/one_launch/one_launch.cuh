@@ -196,13 +196,14 @@ __device__ __forceinline__ double next_trial(const Limits& limits, Plan& plan, b
 // one. While the set is thin, delta grows up to free_delta. With largest_delta, deltas are on trial:
 // one that grows freely must not lose, and a doubled or halved one must gain.
 __device__ __forceinline__ void adapt_delta(const Limits& limits, Plan& plan, uint64 split_at) {
-  const double next = static_cast<double>(plan.size) * plan.size / plan.after_split;
-  const double pace = plan.width_before / static_cast<double>(split_at - plan.split_at);
+  const uint64 size = plan.size, before = plan.after_split, cycles = split_at - plan.split_at;
+  const uint64 target = static_cast<uint64>(limits.target_near);
   const bool steady = plan.size * plan.width_before < kSteady * plan.after_split * plan.width;
-  const bool thin = plan.size < limits.target_near / 2 && next <= limits.target_near;
+  const bool thin = size < target / 2 && size * size <= before * target;
   plan.after_split = plan.size;
   plan.split_at = split_at;
-  if (limits.largest_delta > 0) judge_width(limits, plan, pace, steady);
+  if (limits.largest_delta > 0)
+    judge_width(limits, plan, plan.width_before / static_cast<double>(cycles), steady);
   if (plan.size > 2 * limits.target_near) {
     const double less = plan.delta * 0.75 > limits.base_delta ? plan.delta * 0.75 : limits.base_delta;
     plan.kept = plan.delta = less < plan.kept ? less : plan.kept;

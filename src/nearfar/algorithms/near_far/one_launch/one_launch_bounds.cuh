@@ -130,7 +130,7 @@ __device__ __forceinline__ uint32 relax_local(const Chain& chain, const Solve& s
         if (chain.distance.at(now[slot].vertex) != d) degree = 0;
       }
       degree = set_heavy_aside<kLocalHeavy>(solve, out, begin, degree, d);
-      if (lane_id() == 0) atomicOr(&lists.filled->far, kHandBack);
+      if (lane_id() == 0) lists.filled->ends = 1;
     }
     walk_rows<kLocalInFlight>(relax, begin, static_cast<int>(degree), slot);
   }

@@ -127,7 +127,7 @@ __device__ __noinline__ uint32 relax_long_rows(const Solve& solve, const Targets
     const offset_t own = lane_id() == leader ? degree : 0;
     const offset_t left = set_heavy_aside<kLocalHeavy>(solve, out, begin, own, distance);
     degree = __shfl_sync(kAllLanes, left, leader);
-    if (lane_id() == 0) atomicOr(&lists.filled->far, kHandBack);
+    if (lane_id() == 0) lists.filled->ends = 1;
   }
   uint32 looked = 0;
   for (offset_t j = lane_id() - leader; __any_sync(kAllLanes, j < degree); j += ROW_HEAD) {

@@ -34,12 +34,11 @@ struct alignas(16) LocalEntry {
 };
 #endif
 
-// Entries that a round adds to `next`, and to `far` after the first far_base. With the highest bit of `far`
-// the block ends its step, since a long row waits for the whole device.
-struct alignas(8) Filled {
-  uint32 near, far;
+// Entries that a round adds to `next`, and to `far` after the first far_base. With `ends` the block ends
+// its step, since others have, or because a long row waits for the whole device.
+struct alignas(16) Filled {
+  uint32 near, far, ends;
 };
-constexpr uint32 kHandBack = 1u << 31;
 
 struct LocalLists {
   LocalEntry* next;
@@ -63,7 +62,7 @@ __device__ __forceinline__ void push_local(const Targets& out, const LocalLists&
   if ((near_takers | far_takers) == 0) return;
   uint32 base = 0;
   const uint32 count = __popc(lane_id() == 0 ? near_takers : far_takers);
-  if (lane_id() < 2) base = atomicAdd(&lists.filled->near + lane_id(), count) & ~kHandBack;
+  if (lane_id() < 2) base = atomicAdd(&lists.filled->near + lane_id(), count);
   const uint32 below = (1u << lane_id()) - 1;
   const uint32 near_at = __shfl_sync(kAllLanes, base, 0) + __popc(near_takers & below);
   const uint32 far_at =

@@ -19,13 +19,21 @@
 // requires: algorithms/near_far/one_launch/one_launch_heads.cuh
 #pragma once
 
+// Values that decide whether a block ends its step before its rounds are over. They are in shared memory, since
+// one warp reads them and registers are few.
+struct EarlyEnd {
+  uint32* ended;          // counts blocks that have ended the step
+  uint64 began, longest;  // cycles
+  uint32 enough;          // such blocks, from which on one with many rows ends it too
+};
+
 // Returns the number of rounds.
 __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& out,
                                              const Entry* queue, count_t size, uint64 longest,
                                              uint32* ended, Entry* shared, uint64* edges_seen) {
   __shared__ Filled filled[3];  // of this round, the next one, and the one after
   __shared__ count_t flush_base;
-  __shared__ uint64 began;
+  __shared__ EarlyEnd early;
   const uint32 room = static_cast<uint32>(solve.local_capacity);
   LocalEntry* const list = reinterpret_cast<LocalEntry*>(shared);
   Entry* const far = reinterpret_cast<Entry*>(list + 2 * room);
@@ -39,8 +47,10 @@ __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& 
     list[i] = open_entry(solve, load_entry(queue + start + i));
   }
   if (threadIdx.x == 0) {
-    filled[0] = Filled{0, 0};
-    began = static_cast<uint64>(clock64());
+    filled[0] = Filled{0, 0, 0};
+    const uint32 busy = static_cast<uint32>((size + share - 1) / share);
+    early = EarlyEnd{ended, static_cast<uint64>(clock64()), longest,
+                     busy > gridDim.x / 2 ? busy - gridDim.x / 2 : 0};
   }
   __syncthreads();
   // Inputs of a round are in registers; its results are counted in shared memory, and read once after
@@ -48,9 +58,6 @@ __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& 
   const Chain chain(solve, out);
   const uint32 rounds = static_cast<uint32>(solve.local_rounds);
   const uint32 leave = static_cast<uint32>(solve.local_leave) / (size < gridDim.x ? 4 : 1);
-  const uint32 crowd = 2 * rows_at_once(chain);
-  const uint32 busy = static_cast<uint32>((size + share - 1) / share);
-  const uint32 enough = busy > gridDim.x / 2 ? busy - gridDim.x / 2 : 0;
   LocalEntry* now = list;
   LocalLists lists{list + room, far, &filled[0], room, 0};
   Filled *next_filled = &filled[1], *later_filled = &filled[2];
@@ -60,18 +67,19 @@ __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& 
     // The last warp, which has the least to do, looks how many blocks have ended. A branch on one
     // thread would make every warp wait for its lanes behind it; a vote is the same for all lanes.
     if (__any_sync(kAllLanes, threadIdx.x == blockDim.x - 32)) {
-      const bool ends = gone >= gridDim.x || (gone >= enough && count > crowd) ||
-                        static_cast<uint64>(clock64()) - began > longest;
-      if (lane_id() == 0) *next_filled = Filled{0, ends ? kHandBack : 0};
-      if (lane_id() == 0 && ends) atomicAdd(ended, gridDim.x);
-      gone = load_relaxed(ended);  // awaited in the next round
+      const bool ends = gone >= gridDim.x ||
+                        (gone >= early.enough && count > 2 * rows_at_once(chain)) ||
+                        static_cast<uint64>(clock64()) - early.began > early.longest;
+      if (lane_id() == 0) *next_filled = Filled{0, 0, ends};
+      if (lane_id() == 0 && ends) atomicAdd(early.ended, gridDim.x);
+      gone = load_relaxed(early.ended);  // awaited in the next round
     }
     edges += relax_local(chain, solve, out, lists, now, count);
     __syncthreads();
     const Filled found = *lists.filled;
     count = found.near < room ? found.near : room;
-    most = found.far & kHandBack ? 0 : leave;
-    lists.far_base += found.far & ~kHandBack;
+    most = found.ends ? 0 : leave;
+    lists.far_base += found.far;
     LocalEntry* const emptied = now;
     now = lists.next;
     lists.next = emptied;
@@ -85,7 +93,7 @@ __device__ __forceinline__ uint32 local_step(const Solve& solve, const Targets& 
       __syncthreads();
     }
   }
-  if (threadIdx.x == 0) atomicAdd(ended, 1u);
+  if (threadIdx.x == 0) atomicAdd(early.ended, 1u);
   flush_block(now, count, out.near, &flush_base);
   __syncthreads();
   flush_block(far, lists.far_base < room ? lists.far_base : room, out.far, &flush_base);
