@@ -9,7 +9,7 @@ configuration is compared bit for bit with the CPU engine's, which is proven. ``
 repeats the defaults and compares each answer on the device; ``--set sort_rows=true`` changes
 options of the defaults. Other graphs in the output are kept, each with its environment.
 ``--peers adds doublegraph cugraph`` runs these on the same graphs and sources, if they are
-available; their distances are compared with the same proven ones. ``--cores 1 16`` times the CPU
+available; their distances are compared with the same proven ones. Other peers keep their rows. ``--cores 1 16`` times the CPU
 engine with these numbers of threads, by the wall clock after a first solve; ``--cores-only`` adds
 only that to a file. ``--folder`` is one of ``graphs_on_disk.py``.
 """
@@ -43,7 +43,7 @@ GRAPHS = (
     *("martin-11", "kronecker-22", "grid-4000", "kronecker-24"),
 )
 CORES_S = 2.0  # seconds of the samples per number of threads
-SETTLING = 30  # solves after which the engine has settled on a form and a width
+SETTLING = 60  # solves after which the engine has settled on a form and a width
 SWEEP: dict[str, list[Any]] = {
     "delta_scale": [0.25, 1, 4, 8],
     "delta_growth": [1, 8],
@@ -148,6 +148,7 @@ def time_peers(names: list[str], graph: Graph, source: int, want: Any) -> list[d
     for name in names:
         peer = GPU_PEERS[name]()
         row: dict[str, Any] = {"peer": name, "ms": None, "right": False, "skipped": ""}
+        row["date"] = environment()["date"]
         found.append(row)
         for answer in (peer.available(), peer.takes(graph)):
             if answer is not True:
@@ -167,6 +168,11 @@ def time_peers(names: list[str], graph: Graph, source: int, want: Any) -> list[d
         finally:
             peer.close()
     return found
+
+
+def best_of(peers: list[dict[str, Any]]) -> float | None:
+    """Return the milliseconds of the fastest peer with right answers."""
+    return min((row["ms"] for row in peers if row["right"]), default=None)
 
 
 def measure(
@@ -219,7 +225,7 @@ def measure(
         "source": source,
         "reached": int((want != np.iinfo(want.dtype).max).sum()),
         "peers": beside,
-        "best_peer_ms": min((row["ms"] for row in beside if row["right"]), default=None),
+        "best_peer_ms": best_of(beside),
         "load_s": built,
         "rows": rows,
     }
@@ -288,7 +294,10 @@ def main() -> int:
             )
             results.append(measured)
             show(measured, args.most)
+            kept = [row for row in found.get("peers", []) if row["peer"] not in args.peers]
             found |= {"environment": environment(), **measured}
+            found["peers"] = measured["peers"] + kept
+            found["best_peer_ms"] = best_of(found["peers"])
         if args.cores:
             found |= measure_cores(name, args.cores, args.folder)
             for row in found["cores"]:
