@@ -9,9 +9,9 @@ configuration is compared bit for bit with the CPU engine's, which is proven. ``
 repeats the defaults and compares each answer on the device; ``--set sort_rows=true`` changes
 options of the defaults. Other graphs in the output are kept, each with its environment.
 ``--peers adds doublegraph cugraph`` runs these on the same graphs and sources, if they are
-available; their distances are compared with the same proven ones. Other peers keep their rows. ``--cores 1 16`` times the CPU
-engine with these numbers of threads, by the wall clock after a first solve; ``--cores-only`` adds
-only that to a file. ``--folder`` is one of ``graphs_on_disk.py``.
+available; their distances are compared with the same proven ones, and other peers keep their rows.
+``--cores 1 16`` times the CPU engine with these numbers of threads, by the wall clock after a first
+solve; ``--cores-only`` adds only that to a file. ``--folder`` is one of ``graphs_on_disk.py``.
 """
 
 from __future__ import annotations
