@@ -9,7 +9,8 @@ configuration is compared bit for bit with the CPU engine's, which is proven. ``
 repeats the defaults and compares each answer on the device; ``--set sort_rows=true`` changes
 options of the defaults. Other graphs in the output are kept, each with its environment.
 ``--peers adds doublegraph cugraph`` runs these on the same graphs and sources, if they are
-available; their distances are compared with the same proven ones, and other peers keep their rows.
+available; their distances are compared with the same proven ones. Of each peer the fastest row is
+kept, also of earlier runs, with its date.
 ``--cores 1 16`` times the CPU engine with these numbers of threads, by the wall clock after a first
 solve; ``--cores-only`` adds only that to a file. ``--folder`` is one of ``graphs_on_disk.py``.
 """
@@ -135,6 +136,7 @@ def time_cores(graph: Graph, source: int, want: Any, threads: int, budget: float
     return {
         "threads": threads,
         "engine": found.engine,
+        "date": environment()["date"],
         "load_average": os.getloadavg()[0],
         "first_ms": samples[0],
         "median_ms": statistics.median(samples[1:]),
@@ -168,6 +170,14 @@ def time_peers(names: list[str], graph: Graph, source: int, want: Any) -> list[d
         finally:
             peer.close()
     return found
+
+
+def fastest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the row of each peer with the least time, of those with right answers if any."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: (not row["right"], row["ms"] or 0.0)):
+        found.setdefault(row["peer"], row)
+    return list(found.values())
 
 
 def best_of(peers: list[dict[str, Any]]) -> float | None:
@@ -294,10 +304,9 @@ def main() -> int:
             )
             results.append(measured)
             show(measured, args.most)
-            kept = [row for row in found.get("peers", []) if row["peer"] not in args.peers]
-            found |= {"environment": environment(), **measured}
-            found["peers"] = measured["peers"] + kept
-            found["best_peer_ms"] = best_of(found["peers"])
+            peers = fastest([*measured["peers"], *found.get("peers", [])])
+            found |= {"environment": environment(), **measured, "peers": peers}
+            found["best_peer_ms"] = best_of(peers)
         if args.cores:
             found |= measure_cores(name, args.cores, args.folder)
             for row in found["cores"]:
