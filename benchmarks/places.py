@@ -285,17 +285,18 @@ def routingkit(name: str, scale: str) -> tuple[Any, Any]:
 
 
 def nearest(scale: str) -> Rows:
-    """Measure the three nearest of 200 destinations."""
+    """Measure the three nearest of few and of many destinations."""
     for name, graph in networks(scale):
-        yield from nearest_on(name, graph, scale)
+        for destinations in (200, 5_000) if scale == "paper" else (20,):
+            yield from nearest_on(name, graph, scale, destinations)
 
 
-def nearest_on(name: str, graph: Graph, scale: str) -> Rows:
+def nearest_on(name: str, graph: Graph, scale: str, destinations: int) -> Rows:
     """Measure the nearest on one network."""
     ready = prepared(name, scale)
     count = 10_000 if scale == "paper" else 200
     a = graph.snap(*places_of(graph, count, 6).T, to="vertex", parts="all")
-    b = graph.snap(*places_of(graph, 200, 7).T, to="vertex", parts="all")
+    b = graph.snap(*places_of(graph, destinations, 7).T, to="vertex", parts="all")
     distinct = np.unique(b.vertex)
     units = {"origins, nearfar": count}
     contenders: dict[str, Any] = {
@@ -313,7 +314,8 @@ def nearest_on(name: str, graph: Graph, scale: str) -> Rows:
             1000 * network.nearest_pois(far, "b", num_pois=3).to_numpy()[a.vertex]
         )
     samples = each(take_turns(contenders, ROUNDS, nearly, patience=10), units)
-    yield line(f"{name}: the three nearest, per origin", "origins, nearfar", samples, **units)
+    what = f"{name}: the three nearest of {destinations:,}, per origin"
+    yield line(what, "origins, nearfar", samples, **units)
 
 
 def routes(scale: str) -> Rows:

@@ -50,7 +50,7 @@ GROUPS: list[tuple[str, str, list[str]]] = [
         "examples.",
         [
             *("table", "solve.places.table.BothTables", "nearest_places"),
-            *("solve.places.table.NearestPlaces", "route", "routes", "Route", "accessibility"),
+            *("solve.places.nearest.NearestPlaces", "route", "routes", "Route", "accessibility"),
             *("graph.snapping.snap.Snapped", "prepared.scenario.Scenario"),
         ],
     ),

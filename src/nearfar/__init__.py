@@ -49,8 +49,9 @@ if TYPE_CHECKING:
     from nearfar.solve.negative_cycles import find_negative_cycle
     from nearfar.solve.one import shortest_path, sssp
     from nearfar.solve.places.alternatives import routes
+    from nearfar.solve.places.nearest import nearest_places
     from nearfar.solve.places.route import Route, route
-    from nearfar.solve.places.table import nearest_places, table
+    from nearfar.solve.places.table import table
 
 __version__ = "0.1.0"
 
@@ -116,7 +117,8 @@ _NAMES = {
     "solve.explain": ("explain",),
     "solve.isochrone": ("isochrone", "isochrones"),
     "solve.nearest": ("nearest",),
-    "solve.places.table": ("nearest_places", "table"),
+    "solve.places.nearest": ("nearest_places",),
+    "solve.places.table": ("table",),
     "solve.places.route": ("route", "Route"),
     "solve.places.alternatives": ("routes",),
     "answer.proof": ("verify",),

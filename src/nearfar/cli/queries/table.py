@@ -38,7 +38,8 @@ nearfar table town.osm.pbf homes.csv homes.csv --limit 900 --id street"""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add arguments."""
-    from nearfar.solve.places.table import nearest_places, table
+    from nearfar.solve.places.nearest import nearest_places
+    from nearfar.solve.places.table import table
 
     add_graph(parser)
     add_tables(parser, table)

@@ -1,4 +1,4 @@
-"""Tables between places given by coordinates, and the nearest places of each place."""
+"""Tables between places given by coordinates."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ from nearfar.solve.many import distances
 from nearfar.solve.places.entries import along_edge, check_weights, entries
 from nearfar.solve.places.given import Places, as_places
 from nearfar.solve.rows.files import FileSink
-from nearfar.solve.rows.reductions import nearest_columns
 from nearfar.solve.rows.sinks import ArraySink
 from nearfar.solve.steps.request import (
     as_graph_or_turns,
     check_block,
-    check_count,
     check_stats,
 )
 from nearfar.solve.steps.room import is_path
@@ -41,21 +39,6 @@ from nearfar.system.threads import check_threads
 
 #: Bytes of a block of the table, including the distances between vertices.
 _BLOCK_BYTES = 1 << 27
-
-
-class NearestPlaces(NamedTuple):
-    """Nearest destinations of each origin, nearest first.
-
-    Attributes
-    ----------
-    distances : float64 array, shape (n, k)
-        Distances; NaN if fewer are reached.
-    destinations : int64 array, shape (n, k)
-        Positions in the given destinations; -1 if fewer are reached.
-    """
-
-    distances: NDArray[np.float64]
-    destinations: NDArray[np.int64]
 
 
 class BothTables(NamedTuple):
@@ -187,7 +170,7 @@ class _Written:
 
 def _file(blocks: TableBlocks, origins: Places, destinations: Places, path: str) -> FileSink:
     """Return the sink of a file, whose manifest identifies the places."""
-    names = [str(name) for name in _plain(destinations.names)]
+    names = [str(name) for name in plain_names(destinations.names)]
     if path.endswith(".parquet") and len({"origin", *names}) <= len(names):
         raise OptionError(
             "two columns would have the same name: give the destinations distinct names other "
@@ -299,7 +282,7 @@ def table(
     """
     check_stats(stats, progress)
     options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}
-    library = _library(out, ("numpy", *LABELLED))
+    library = result_library(out, ("numpy", *LABELLED))
     began = time.perf_counter()
     if isinstance(graph, Scenario):
         if library is None and out is not None:
@@ -351,7 +334,9 @@ def _labelled(found: NDArray[np.float64], library: str | None, starts: Places, e
     if library in (None, "numpy"):
         return found
     missing = np.where(np.isnan(found), np.inf, found)
-    named = labelled_matrix(str(library), _plain(starts.names), _plain(ends.names), missing)
+    named = labelled_matrix(
+        str(library), plain_names(starts.names), plain_names(ends.names), missing
+    )
     if library == "pandas" and starts.framed:
         named.index = starts.labels
     if library == "pandas" and ends.framed:
@@ -379,7 +364,7 @@ def _both(
     )
 
 
-def _library(out: Any, known: tuple[str, ...]) -> str | None:
+def result_library(out: Any, known: tuple[str, ...]) -> str | None:
     """Return the library that ``out`` names; None for a path, an array or None."""
     if not isinstance(out, str) or out.endswith((".npy", ".zarr", ".parquet")):
         return None
@@ -392,101 +377,6 @@ def _library(out: Any, known: tuple[str, ...]) -> str | None:
     return out
 
 
-def _plain(labels: Any) -> Any:
+def plain_names(labels: Any) -> Any:
     """Return labels as a list of names."""
     return labels if isinstance(labels, np.ndarray) else list(labels)
-
-
-def nearest_places(
-    graph: GraphLike,
-    origins: Any,
-    destinations: Any,
-    k: int = 1,
-    *,
-    weight: str | Callable[[Any, Any, Any], Any] | None = "weight",
-    limit: float | None = None,
-    out: Literal["numpy", "pandas"] | None = None,
-    to: Literal["edge", "vertex"] = "edge",
-    parts: Literal["largest", "all"] = "largest",
-    max_distance: float | None = None,
-    method: str = "auto",
-    device: Literal["auto", "cpu", "cuda", "gpu"] = "auto",
-    threads: int | None = None,
-    progress: Callable[[float, float], None] | None = None,
-) -> Any:
-    """Return the k nearest destinations of every origin, given by coordinates.
-
-    See :func:`nearfar.nearest` for the nearest of several vertices from every vertex.
-
-    Parameters
-    ----------
-    graph, origins, destinations, weight, limit, to, parts, max_distance, method, device, threads
-        As for :func:`nearfar.table`.
-    k : int
-        Number of destinations, at least 1.
-    out : None, "numpy" or "pandas"
-        Kind of the result; None returns a data frame if origins or destinations were given in a
-        data frame or series.
-    progress : callable or None
-        Function called with the number of finished rows and of all rows.
-
-    Returns
-    -------
-    NearestPlaces, or pandas.DataFrame
-        A data frame has one row per origin and rank, indexed by both, with the columns
-        ``destination`` (label) and ``distance``; origins that reach fewer destinations have fewer
-        rows. Equally near destinations are in the given order.
-
-    Raises
-    ------
-    OptionError
-        If k is not an integer of at least 1, and as for :func:`nearfar.table`.
-
-    Notes
-    -----
-    The table is computed in blocks of origins, and k entries per row are kept. This takes
-    O(len(destinations)) per origin in addition to the distances.
-
-    Examples
-    --------
-    >>> import nearfar
-    >>> g = nearfar.Graph.from_edges(
-    ...     [0, 1], [1, 2], [40, 30], directed=False, coordinates=[[0, 0], [400, 0], [400, 300]]
-    ... )
-    >>> nearfar.nearest_places(g, [(100, 0)], [(300, 0), (400, 150), (50, 0)], k=2)
-    NearestPlaces(distances=array([[ 5., 20.]]), destinations=array([[2, 0]]))
-    """
-    k = check_count("k", k, 1)
-    check_stats(None, progress)
-    options = {"to": to, "parts": parts, "max_distance": max_distance, "threads": threads}
-    library = _library(out, ("numpy", "pandas"))
-    solved, starts, ends = prepared_places(graph, weight, origins, destinations, options)
-    solver = {"method": method, "device": device, "threads": threads}
-    blocks = TableBlocks(solved, starts.snapped, ends.snapped, limit, solver)
-    n, most = len(starts.snapped), min(k, len(ends.snapped))
-    found = NearestPlaces(np.full((n, k), np.nan), np.full((n, k), -1, np.int64))
-    for first, rows in blocks:
-        near = nearest_columns(rows, None, most)
-        part = slice(first, first + len(rows))
-        found.distances[part, :most] = np.where(near.vertices < 0, np.nan, near.distances)
-        found.destinations[part, :most] = near.vertices
-        if progress is not None:
-            progress(part.stop, n)
-    if library is None:
-        library = "pandas" if starts.framed or ends.framed else "numpy"
-    return found if library == "numpy" else _nearest_frame(found, starts, ends)
-
-
-def _nearest_frame(found: NearestPlaces, starts: Places, ends: Places) -> Any:
-    """Return a data frame with one row per origin and rank."""
-    import pandas
-
-    row, rank = np.nonzero(found.destinations >= 0)
-    index = pandas.Index(starts.names)
-    levels = pandas.MultiIndex.from_arrays(
-        [index.take(row), rank + 1], names=[index.name or "origin", "rank"]
-    )
-    labels = pandas.Index(ends.names).take(found.destinations[row, rank])
-    return pandas.DataFrame(
-        {"destination": np.asarray(labels), "distance": found.distances[row, rank]}, index=levels
-    )
