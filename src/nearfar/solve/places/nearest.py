@@ -3,7 +3,8 @@
 Either a table is computed and k entries of each row are kept: each origin takes as long as there
 are destinations, or vertices if the graph is not prepared. Or a search from each origin ends as
 soon as its k nearest are certain, after the vertices that are nearer. Both add the weights of a
-path in the same order, so the distances have the same bits.
+path in the same order, so the distances have the same bits, unless the graph is prepared and has
+float weights.
 """
 
 from __future__ import annotations
@@ -164,10 +165,8 @@ def nearest_places(
 
     Notes
     -----
-    On CPU cores a search from each origin ends as soon as no other destination can be as near:
-    O(r log r) for r vertices up to the last of the k. Where that is expected to take longer, the
-    table is computed in blocks of origins, in O(len(destinations)) per origin in addition to the
-    distances.
+    Whichever is faster: rows of the table, O(len(destinations)) each, or searches that end after
+    the k nearest, O(r log r) for r vertices up to there.
 
     Examples
     --------
