@@ -94,7 +94,20 @@ def test_a_sum_that_leaves_the_dtype_is_left_to_the_table(monkeypatch: pytest.Mo
     assert near.distances.tolist() == [[float(far), 3.0 * far]]
 
 
-def test_wrong_k() -> None:
-    g = Graph.from_edges([0], [1], [1], coordinates=[[0.0, 0.0], [1.0, 0.0]])
+def test_wrong_options() -> None:
+    g = Graph.from_edges([0], [1], [1], directed=False, coordinates=[[0.0, 0.0], [1.0, 0.0]])
     with pytest.raises(OptionError, match="k is 0"):
         nearfar.nearest_places(g, [(0.0, 0.0)], [(1.0, 0.0)], 0)
+    with pytest.raises(OptionError, match="device is 'tpu'"):
+        nearfar.nearest_places(g, [(0.0, 0.0)], [(1.0, 0.0)], device="tpu")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("edges", [[], [(0, 1), (1, 2)]])
+def test_graphs_without_weights_or_edges(
+    edges: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = np.array(edges, np.int64).reshape(-1, 2).T
+    xy = [[float(x), 0.0] for x in range(3)]
+    g = Graph.from_edges(*ends, n_vertices=3, directed=False, coordinates=xy)
+    near = both(monkeypatch, g, xy[:1], xy[::2], 2, to="vertex", parts="all")
+    assert near.destinations.tolist() == [[0, 1 if edges else -1]]

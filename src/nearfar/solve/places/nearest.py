@@ -113,7 +113,7 @@ class _Searches:
 def _searches(blocks: TableBlocks, k: int, method: str, device: str) -> _Searches | None:
     """Return searches if the call permits them."""
     graph = blocks.graph
-    if method != "auto" or device == "cuda" or graph.on_device:
+    if method != "auto" or device not in ("auto", "cpu") or graph.on_device:
         return None
     return _Searches(blocks, k)
 
