@@ -166,7 +166,7 @@ def nearest_places(
     Notes
     -----
     Whichever is faster: rows of the table, O(len(destinations)) each, or searches that end after
-    the k nearest, O(r log r) for r vertices up to there.
+    the k nearest, O(r log r) for r nearer vertices.
 
     Examples
     --------
