@@ -118,9 +118,13 @@ def _first_bytes(graph: Graph, request: Request) -> int:
 
 
 def _lane_bytes(graph: Graph, request: Request) -> int:
-    """Return the bytes of one or two cache lines per vertex and worker, and of whole float rows."""
-    sweeps = request.threads * graph.n_vertices * (128 + 8)
-    floats = not isinstance(graph, Prepared) or graph.adds_floats
+    """Return the bytes of one or two cache lines per label and worker, and of whole float rows."""
+    swept, floats = graph.n_vertices, True
+    if isinstance(graph, Prepared):
+        floats, height = graph.adds_floats, graph.preparation.figures.height
+        if request.targets is not None and not floats:
+            swept = min(swept, len(request.targets) * height)  # their ancestors
+    sweeps = request.threads * swept * (128 + 8)
     return sweeps + (2**29 if floats and graph.weight_dtype.kind == "f" else 0)
 
 

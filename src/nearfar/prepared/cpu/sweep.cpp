@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "cpu/memory/huge_block.hpp"
@@ -16,35 +17,53 @@
 namespace nearfar::prepared {
 namespace {
 
-// Inputs of a sweep to some targets: their ancestors in descending order and the arcs into them.
+constexpr int kRepaid = 8;  // sweeps of a worker that repay a copy of the arcs
+
+// Returns positions in ascending order of their labels.
+std::vector<std::size_t> ascending(const std::vector<int32_t>& labels) {
+  std::vector<std::size_t> order(labels.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](auto i, auto j) { return labels[i] < labels[j]; });
+  return order;
+}
+
+// Inputs of a sweep to some targets: their ancestors in descending order, and possibly a copy of
+// the arcs into them.
 template <class Value>
 struct Restricted {
   std::vector<int32_t> label;
-  std::vector<int64_t> first;
+  std::vector<int64_t> first{0};
   std::vector<int32_t> head_depth;
   std::vector<Value> weight;
   std::vector<int32_t> place;  // position of each target among the labels
 
-  Restricted(const Metric<Value>& metric, const std::vector<int32_t>& targets) {
-    const Arcs& arcs = metric.arcs;
-    std::vector<int32_t> number(at(arcs.n), -1);
-    for (const int32_t t : targets)
-      for (int32_t v = t; v >= 0 && number[at(v)] < 0; v = arcs.parent[v]) {
-        number[at(v)] = 0;
+  Restricted(const Arcs& arcs, const std::vector<int32_t>& targets) : place(targets.size()) {
+    const std::vector<std::size_t> order = ascending(targets);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      // Labels are a postorder: a way to the root meets that of the next target at its first label
+      // that is not less than this target.
+      const int32_t next = i + 1 < order.size() ? targets[order[i + 1]] : arcs.n;
+      place[order[i]] = static_cast<int32_t>(label.size());
+      for (int32_t v = targets[order[i]]; v >= 0 && v < next; v = arcs.parent[v])
         label.push_back(v);
-      }
-    std::sort(label.begin(), label.end(), std::greater<>());
-    first.push_back(0);
-    for (std::size_t i = 0; i < label.size(); ++i) {
-      const int32_t v = label[i];
-      number[at(v)] = static_cast<int32_t>(i);
-      const auto from = at(metric.down.first[v]), to = at(metric.down.first[v + 1]);
-      head_depth.insert(head_depth.end(), metric.down.head_depth + from,
-                        metric.down.head_depth + to);
-      weight.insert(weight.end(), metric.down.weight + from, metric.down.weight + to);
+    }
+    std::reverse(label.begin(), label.end());
+    for (int32_t& p : place) p = static_cast<int32_t>(label.size()) - 1 - p;
+  }
+
+  // Copies the arcs; they are read from one end to the other then, which is faster.
+  Upward<Value> copy(const Upward<Value>& down) {
+    int64_t count = 0;
+    for (const int32_t v : label) count += down.first[v + 1] - down.first[v];
+    head_depth.reserve(at(count));
+    weight.reserve(at(count));
+    for (const int32_t v : label) {
+      const auto from = at(down.first[v]), to = at(down.first[v + 1]);
+      head_depth.insert(head_depth.end(), down.head_depth + from, down.head_depth + to);
+      weight.insert(weight.end(), down.weight + from, down.weight + to);
       first.push_back(static_cast<int64_t>(weight.size()));
     }
-    for (const int32_t t : targets) place.push_back(number[at(t)]);
+    return {first.data(), head_depth.data(), weight.data()};
   }
 };
 
@@ -53,30 +72,30 @@ template <class Value, int kLanes>
 class Worker {
  public:
   Worker(const Arcs& arcs, int32_t count)
-      : place_(at(arcs.n), -1),
-        touched_(at(arcs.height) * kLanes),
-        block_(sizeof(Value) * kLanes *
-               (at(arcs.height) * (1 + kLanes) + at(arcs.height / kLanes + 64) + at(count) + 64)) {
+      : touched_(at(arcs.height) * kLanes),
+        block_(sizeof(Value) * kLanes * (at(arcs.height) * (1 + kLanes) + at(count) + 64)) {
     auto* next = reinterpret_cast<Value*>(block_.data());
     next += (64 - reinterpret_cast<std::uintptr_t>(next) % 64) % 64 / sizeof(Value);
     state.path = next;
     state.started = state.path + at(arcs.height) * kLanes;
     state.rows = state.started + at(arcs.height) * kLanes * kLanes;
     state.rows += (64 - reinterpret_cast<std::uintptr_t>(state.rows) % 64) % 64 / sizeof(Value);
-    state.space = state.rows + at(count) * kLanes;
-    state.place = place_.data();
     state.touched = touched_.data();
   }
   SweepState<Value> state;
 
  private:
-  std::vector<int32_t> place_, touched_;
+  std::vector<int32_t> touched_;
   HugeBlock block_;
 };
 
 template <class Value, class Out, int kLanes>
 void rows(const Metric<Value>& metric, const SweepPlan<Value>& plan, const int32_t* place,
-          std::size_t width, const std::vector<int32_t>& sources, Out* out, int threads) {
+          std::size_t width, const std::vector<int32_t>& from, Out* out, int threads) {
+  // Neighbours in the order of labels share most of their ancestors.
+  const std::vector<std::size_t> order = ascending(from);
+  std::vector<int32_t> sources;
+  for (const std::size_t i : order) sources.push_back(from[i]);
   const auto batches = static_cast<int64_t>((sources.size() + kLanes - 1) / kLanes);
   spread(batches, threads, [&](BatchCounter& counter, Interrupt& interrupt) {
     std::unique_ptr<Worker<Value, kLanes>> worker;
@@ -89,7 +108,7 @@ void rows(const Metric<Value>& metric, const SweepPlan<Value>& plan, const int32
       const auto count = static_cast<int>(std::min<std::size_t>(kLanes, sources.size() - first));
       interrupt.poll(at(plan.count) * 4 + 1);
       sweep(metric, plan, sources.data() + first, count, worker->state);
-      for (int lane = 0; lane < count; ++lane) row[lane] = out + (first + at(lane)) * width;
+      for (int lane = 0; lane < count; ++lane) row[lane] = out + order[first + at(lane)] * width;
       write(worker->state.rows, place, static_cast<int64_t>(width), count, metric.step, row);
     }
   });
@@ -121,19 +140,20 @@ int distances(const MetricView& view, const Ids& sources, const std::optional<Id
       }
       std::unique_ptr<Restricted<Value>> some;
       const int32_t* places = nullptr;
-      SweepPlan<Value> plan{arcs.n, nullptr, metric.down.first, metric.down.head_depth,
-                            metric.down.weight};
-      if (targets) {
-        some = std::make_unique<Restricted<Value>>(metric, to);
-        plan = {static_cast<int32_t>(some->label.size()), some->label.data(), some->first.data(),
-                some->head_depth.data(), some->weight.data()};
-        places = some->place.data();
-      }
+      SweepPlan<Value> plan{arcs.n, nullptr, false, metric.down};
       constexpr int kNarrow = sizeof(Value) == 4 ? 16 : 8;
       // With twice the lanes each arc is read half as often. Whole rows gain nothing, because
       // writing them dominates.
       if (lanes == 0)
         lanes = targets && from.size() >= at(2 * kNarrow * threads) ? 2 * kNarrow : kNarrow;
+      if (targets) {
+        some = std::make_unique<Restricted<Value>>(arcs, to);
+        plan.count = static_cast<int32_t>(some->label.size());
+        plan.label = some->label.data();
+        plan.copied = from.size() >= at(kRepaid * lanes);
+        if (plan.copied) plan.down = some->copy(metric.down);
+        places = some->place.data();
+      }
       if (lanes == 2 * kNarrow)
         rows<Value, Out, 2 * kNarrow>(metric, plan, places, width, from, found, threads);
       else

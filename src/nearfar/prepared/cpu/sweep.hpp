@@ -9,25 +9,21 @@
 namespace nearfar::prepared {
 
 // The labels that a sweep visits, in descending order and closed under parents, and the arcs into
-// them. A sweep over all labels reads the metric's own arrays; one for some targets reads a copy of
-// what their ancestors need.
+// them: those of the metric, or a copy of what is needed, in the order in which it is read.
 template <class Value>
 struct SweepPlan {
   int32_t count = 0;
   const int32_t* label = nullptr;  // null: count - 1, count - 2, ...
-  const int64_t* first = nullptr;  // of each label, or of each entry if `label` is given
-  const int32_t* head_depth = nullptr;
-  const Value* weight = nullptr;
+  bool copied = false;             // whether `first` is that of each entry, not of each label
+  Upward<Value> down;
 };
 
 // Memory of one worker. The `lanes` values of one label are adjacent.
 template <class Value>
 struct SweepState {
   Value* path = nullptr;       // height * lanes: distances on the path to the root
-  Value* space = nullptr;      // height: one source's upward search space
-  int32_t* place = nullptr;    // shape (n,), -1: which labels have initial values of their own
-  Value* started = nullptr;    // their values, height * lanes * lanes at most
-  int32_t* touched = nullptr;  // labels to which `place` refers
+  Value* started = nullptr;    // height * lanes * lanes: distances of the sources' ancestors
+  int32_t* touched = nullptr;  // height * lanes: these ancestors, ascending
   Value* rows = nullptr;  // count * lanes: the result, by vertex, or by entry of a plan with labels
 };
 
@@ -38,7 +34,8 @@ struct SweepState {
   template <class Value, class Out>                                                             \
   void sweep_one(const Metric<Value>& metric, int32_t source, Value* path, Value* space,        \
                  int32_t* ancestor, Out* out);                                                  \
-  /* Distances from `count` <= kLanes sources to the labels of the plan: state.rows. */         \
+  /* Distances from `count` <= kLanes ascending sources to the labels of the plan: state.rows.  \
+   */                                                                                           \
   template <class Value, int kLanes>                                                            \
   void sweep_lanes(const Metric<Value>& metric, const SweepPlan<Value>& plan,                   \
                    const int32_t* sources, int count, SweepState<Value>& state);                \

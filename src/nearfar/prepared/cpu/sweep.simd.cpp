@@ -45,6 +45,47 @@ void sweep_one(const Metric<Value>& metric, int32_t source, Value* path, Value* 
   for (; v >= 0; --v) settle(v, far<Value>());
 }
 
+namespace {
+
+// Fills `started` with the distances from all sources to their ancestors, and returns the number of
+// these. Sources ascend: once a way to the root meets that of the next source, nothing else comes
+// from below, and the values above are those of both.
+template <class Value, int kLanes, class L>
+NEARFAR_INLINE int32_t climb_lanes(const Arcs& arcs, const Upward<Value>& up,
+                                   const int32_t* sources, int count, SweepState<Value>& state) {
+  using Vector = typename L::Vector;
+  constexpr int kParts = kLanes / L::kCount;
+  auto at = [](Value* values, int64_t i) { return values + i * kLanes; };
+  int32_t n_touched = 0, shared = -1;  // depth at which the way meets the previous one
+  for (int lane = 0; lane < count; ++lane) {
+    int32_t v = sources[lane], depth = arcs.depth[v];
+    for (Value* x = at(state.path, shared + 1); x < at(state.path, depth + 1); ++x)
+      *x = far<Value>();
+    at(state.path, depth)[lane] = 0;
+    const int32_t next = lane + 1 < count ? sources[lane + 1] : arcs.n;
+    for (; v >= 0 && v < next; v = arcs.parent[v], --depth) {
+      state.touched[n_touched] = v;
+      Value* const to = at(state.started, n_touched++);
+      Vector x[kParts];
+      for (int k = 0; k < kParts; ++k) {
+        x[k] = L::load(at(state.path, depth) + k * L::kCount);
+        L::store(to + k * L::kCount, x[k]);
+      }
+      const int64_t end = up.first[v + 1];
+      for (int64_t j = up.first[v]; j < end; ++j) {
+        Value* const head = at(state.path, up.head_depth[j]);
+        const Value w = up.weight[j];
+        for (int k = 0; k < kParts; ++k)
+          L::store(head + k * L::kCount, lesser<Vector>(L::load(head + k * L::kCount), x[k] + w));
+      }
+    }
+    shared = depth;
+  }
+  return n_touched;
+}
+
+}  // namespace
+
 template <class Value, int kLanes>
 void sweep_lanes(const Metric<Value>& metric, const SweepPlan<Value>& plan, const int32_t* sources,
                  int count, SweepState<Value>& state) {
@@ -54,34 +95,25 @@ void sweep_lanes(const Metric<Value>& metric, const SweepPlan<Value>& plan, cons
   constexpr int kParts = kLanes / L::kCount;
   using Vector = typename L::Vector;
   const Arcs& arcs = metric.arcs;
-  int32_t n_touched = 0;
-  for (int lane = 0; lane < count; ++lane) {
-    upward_space(arcs, metric.up, sources[lane], state.space);
-    int32_t depth = arcs.depth[sources[lane]];
-    for (int32_t v = sources[lane]; v >= 0; v = arcs.parent[v], --depth) {
-      int32_t& place = state.place[v];
-      if (place < 0) {
-        place = n_touched;
-        state.touched[n_touched++] = v;
-        for (int i = 0; i < kLanes; ++i) state.started[place * kLanes + i] = far<Value>();
-      }
-      state.started[place * kLanes + lane] = state.space[depth];
-    }
-  }
+  const int32_t n_touched = climb_lanes<Value, kLanes, L>(arcs, metric.up, sources, count, state);
+  const Upward<Value> down = plan.down;
   const Vector nothing = Vector{} + far<Value>();
+  int32_t last = n_touched - 1;  // the highest ancestor of a source that is not visited yet
   for (int32_t i = 0; i < plan.count; ++i) {
     const int32_t v = plan.label == nullptr ? plan.count - 1 - i : plan.label[i];
-    const int32_t at = plan.label == nullptr ? v : i;
+    while (last >= 0 && state.touched[last] > v) --last;
     Vector x[kParts];
-    for (int k = 0; k < kParts; ++k) x[k] = nothing;
-    const int32_t place = state.place[v];
-    if (place >= 0)
-      for (int k = 0; k < kParts; ++k)
-        x[k] = L::load(state.started + static_cast<std::size_t>(place) * kLanes + k * L::kCount);
-    const int64_t end = plan.first[at + 1];
-    for (int64_t j = plan.first[at]; j < end; ++j) {
-      const Value* from = state.path + static_cast<std::size_t>(plan.head_depth[j]) * kLanes;
-      const Value w = plan.weight[j];
+    if (last >= 0 && state.touched[last] == v) {
+      const Value* from = state.started + static_cast<std::size_t>(last--) * kLanes;
+      for (int k = 0; k < kParts; ++k) x[k] = L::load(from + k * L::kCount);
+    } else {
+      for (int k = 0; k < kParts; ++k) x[k] = nothing;
+    }
+    const int32_t at = plan.copied ? i : v;
+    const int64_t end = down.first[at + 1];
+    for (int64_t j = down.first[at]; j < end; ++j) {
+      const Value* from = state.path + static_cast<std::size_t>(down.head_depth[j]) * kLanes;
+      const Value w = down.weight[j];
       for (int k = 0; k < kParts; ++k)
         x[k] = lesser<Vector>(x[k], L::load(from + k * L::kCount) + w);
     }
@@ -96,7 +128,6 @@ void sweep_lanes(const Metric<Value>& metric, const SweepPlan<Value>& plan, cons
         L::store(row + k * L::kCount, x[k]);
     }
   }
-  for (int32_t i = 0; i < n_touched; ++i) state.place[state.touched[i]] = -1;
   stream_end();
 }
 
