@@ -1,20 +1,24 @@
-"""Queries to the operating system: processor, main memory and file locks.
+"""Queries to the operating system: processor, main memory, control groups and file locks.
 
 They differ between Linux, macOS and Windows; no other module makes such queries.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import functools
 import os
 import sys
 import time
+from pathlib import PurePosixPath
 from typing import IO, Any
 
 #: Error numbers of file systems without locks.
 NO_LOCKS = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 _CPUINFO, _MEMINFO = "/proc/cpuinfo", "/proc/meminfo"  # on Linux
+_OWN_GROUPS, _GROUPS = "/proc/self/cgroup", "/sys/fs/cgroup"
 
 #: Position of the byte to lock on Windows, beyond the content, since locked bytes are unreadable.
 _LOCKED_BYTE = 1 << 30
@@ -77,6 +81,46 @@ def contents(path: str) -> bytes:
     """Return the contents of a small file of the system, in the least time."""
     with open(path, "rb", buffering=0) as file:
         return file.read()
+
+
+@functools.cache
+def control_groups(controller: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the folders of this process's control groups, of version 2 and of version 1.
+
+    Each limits the process: its own and those above it. In a container its own may be the root.
+    """
+    found: tuple[dict[str, None], dict[str, None]] = {}, {}
+    with contextlib.suppress(OSError, ValueError):
+        for line in contents(_OWN_GROUPS).decode().splitlines():
+            _, controllers, path = line.split(":", 2)
+            old = controller in controllers.split(",")
+            if controllers and not old:
+                continue
+            root = PurePosixPath(_GROUPS, controller if old else "")
+            own = PurePosixPath(path.strip("/"))
+            for group in (own, *own.parents):
+                if os.path.isdir(root / group):
+                    found[old][str(root / group)] = None
+    return tuple(found[0]), tuple(found[1])
+
+
+@functools.cache
+def core_quota() -> float:
+    """Return the processor time per time that the control groups allow, as in `docker --cpus`.
+
+    It is read once: a process that takes more is stopped for the rest of each tenth of a second.
+    """
+    quotas, (new, old) = [float("inf")], control_groups("cpu")
+    for folder in new:
+        with contextlib.suppress(OSError, ValueError):
+            most, period = contents(f"{folder}/cpu.max").split()
+            quotas.append(int(most) / int(period))  # not a number: no limit
+    for folder in old:
+        with contextlib.suppress(OSError, ValueError):
+            spent = int(contents(f"{folder}/cpu.cfs_quota_us"))
+            if spent > 0:  # -1: no limit
+                quotas.append(spent / int(contents(f"{folder}/cpu.cfs_period_us")))
+    return min(quotas)
 
 
 def _pages(name: str) -> int | None:

@@ -12,18 +12,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from nearfar.errors import OptionError, keyword, quoted
-from nearfar.system.host import available_memory, contents
+from nearfar.system.host import available_memory, contents, control_groups
 
-#: Control groups of versions 2 and 1 inside a container: folder, limit, usage, inactive pages.
-_GROUPS = (
-    ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
-    (
-        "/sys/fs/cgroup/memory",
-        "memory.limit_in_bytes",
-        "memory.usage_in_bytes",
-        "total_inactive_file",
-    ),
+#: Files of control groups of versions 2 and 1: limit, usage, and the name of inactive pages.
+_FILES = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
+_NO_LIMIT = 1 << 60  # bytes; version 1 of control groups always has a limit
 _LARGE = 1 << 22  # bytes from which NumPy requests huge pages
 #: Bytes that are assumed to be free: reading the amount takes as long as searching a small graph.
 ALWAYS_FREE = 1 << 24
@@ -40,12 +36,13 @@ def empty(shape: tuple[int, ...], dtype: DTypeLike, threads: int) -> NDArray[Any
 
 
 def free_memory() -> int:
-    """Return the bytes of main memory available to a run, within the limit of a container."""
+    """Return the bytes of main memory available to a run, within the limits of its groups."""
     available = available_memory()
     free = 1 << 62 if available is None else available
-    for group in _GROUPS:
-        with contextlib.suppress(OSError, ValueError):
-            free = min(free, _free_in_group(*group))
+    for folders, names in zip(control_groups("memory"), _FILES, strict=True):
+        for folder in folders:
+            with contextlib.suppress(OSError, ValueError):
+                free = min(free, _free_in_group(folder, *names))
     return max(free, 0)
 
 
@@ -59,7 +56,10 @@ def shortage(needed: float) -> int | None:
 
 def _free_in_group(folder: str, most: str, used: str, idle: str) -> int:
     """Return the free memory of a control group, counting its reclaimable file pages."""
-    limit, taken = (int(contents(f"{folder}/{name}")) for name in (most, used))
+    limit = int(contents(f"{folder}/{most}"))
+    if limit >= _NO_LIMIT:
+        return limit
+    taken = int(contents(f"{folder}/{used}"))
     kept = re.search(rf"^{idle} (\d+)".encode(), contents(f"{folder}/memory.stat"), re.MULTILINE)
     return limit - taken + (int(kept[1]) if kept else 0)
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from nearfar.errors import OptionError, keyword, quoted
+from nearfar.system.host import core_quota
 
 T = TypeVar("T")
 
@@ -19,8 +20,13 @@ _THREAD = 1 << 16  # vertices and edges whose search takes as long as starting a
 
 
 def default_threads() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return the number of cores that this process may use.
+
+    Within a quota of processor time, more threads would all be stopped when they have spent it.
+    """
+    affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if affinity else os.cpu_count() or 1
+    return max(int(min(cores, core_quota())), 1)
 
 
 def check_threads(threads: int | None) -> int:

@@ -162,7 +162,7 @@ def _faster(facts: dict[str, Any]) -> list[str]:
     if machine["cores"] < (machine["cores_of_machine"] or 0):
         found.append(
             f"this process may use {machine['cores']} of {machine['cores_of_machine']} cores "
-            "(taskset, a container's set of processors)"
+            "(taskset, a container's processors or its quota of their time)"
         )
     if "cupy" not in installed and shutil.which("nvidia-smi") is not None:
         found.append(
