@@ -26,6 +26,7 @@ from nearfar.prepared.cpu.pairs import pair_indices
 from nearfar.raster.raster import Raster
 from nearfar.raster.solve import cost_distances
 from nearfar.solve.arrays import distinct_sources, repeat_rows
+from nearfar.solve.from_targets import from_targets
 from nearfar.solve.option_types import MethodOptions
 from nearfar.solve.pairs import pair_distances
 from nearfar.solve.rows.reductions import ReducingSink, Reduction
@@ -213,6 +214,7 @@ def distances(
     labelled = isinstance(out, str) and out in LABELLED
     if labelled and (predecessors or reduce):
         raise OptionError(f"{keyword('out', out)} cannot be combined with predecessors or reduce")
+    sizes = memory is not None or block is not None
     check_kind("distances", "memory", memory, "float | None")
     check_block("distances", block)
     check_stats(stats, progress)
@@ -241,6 +243,19 @@ def distances(
     places, in_file = None, out is not None and is_path(out)
     if not in_file:
         rows, places = distinct_sources(rows)
+    simple = method == "auto" and not (options or predecessors or sizes)
+    if columns is not None and simple and out is None and devices is None:
+        reduction = None if reduce is None else Reduction.parse(reduce)
+        found = from_targets(distances, graph, rows, columns, stats, **given)
+        if found is not None:
+            if reduction is not None:
+                reducing = ReducingSink(reduction, rows, columns, graph)
+                reducing.start(found.shape, graph.weight_dtype)
+                reducing.put(0, 0, found)
+                found = reducing.finish()
+            if progress is not None:
+                progress(len(rows), len(rows))
+            return found if places is None else repeat_rows(found, places)
     request = make_request(
         graph,
         "all_pairs" if _is_every(rows, graph.n_vertices) else "batch",

@@ -1,0 +1,156 @@
+// Sums of weights from sources to targets, given the distances to the targets in the other
+// direction.
+//
+// Both directions add the same weights in another order, so the sums differ in their last bits. A
+// path whose sum from the source is least is, but for rounding, as short as the path whose sum from
+// the target is least, so each of its edges is tight but for rounding. Few vertices have several
+// such edges: all ways are followed, the one that is farthest from the target first, so that ways
+// meet again. Where there are many, as in grids, a sum is not decided.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "algorithms/bounded/each_source.hpp"
+#include "cpu/bindings/bindings.hpp"
+#include "cpu/bindings/dtypes.hpp"
+#include "cpu/threads/spread.hpp"
+
+namespace nearfar::bounded {
+namespace {
+
+constexpr double kUndecided = std::numeric_limits<double>::quiet_NaN();
+
+// Paths to one target. The next edge of a vertex is found when a path first gets there.
+template <class C>
+class Toward {
+ public:
+  explicit Toward(const C& csr) : csr_(csr), next_(csr.n) {}
+
+  // `slack`: how far from tight an edge of a least sum may be.
+  void begin(Index target, const double* back, double slack) {
+    std::fill(next_.begin(), next_.end(), Step{kUnknown, 0});
+    target_ = target, back_ = back, slack_ = slack;
+  }
+
+  double sum(Index source) {
+    if (std::isinf(back_[source])) return back_[source];
+    double least = std::numeric_limits<double>::infinity();
+    ways_.assign(1, {source, 0});
+    for (std::size_t steps = 0; !ways_.empty(); ++steps) {
+      if (ways_.size() > kMostWays || steps > next_.size()) return kUndecided;
+      const auto last = std::max_element(ways_.begin(), ways_.end(),
+                                         [&](Step a, Step b) { return back_[a.to] < back_[b.to]; });
+      const Step way = *last;
+      *last = ways_.back();
+      ways_.pop_back();
+      if (way.to == target_) {
+        least = std::min(least, way.weight);
+        continue;
+      }
+      if (next_[way.to].to == kUnknown) next_[way.to] = only(way.to);
+      const Step next = next_[way.to];
+      if (next.to == kSeveral)
+        each_tight(way.to, [&](Index to, double weight) { offer(to, way.weight + weight); });
+      else
+        offer(next.to, way.weight + next.weight);
+    }
+    return std::isinf(least) ? kUndecided : least;
+  }
+
+ private:
+  static constexpr Index kSeveral = std::numeric_limits<Index>::max(), kUnknown = kSeveral - 1;
+  static constexpr std::size_t kMostWays = 16;
+  struct Step {
+    Index to;
+    double weight;  // of an edge, or of all edges of a way so far
+  };
+
+  template <class F>
+  void each_tight(Index v, F&& f) const {
+    const auto end = static_cast<std::size_t>(csr_.indptr[v + 1]);
+    for (auto e = static_cast<std::size_t>(csr_.indptr[v]); e < end; ++e) {
+      const auto edge = csr_.edge(e);
+      const double weight = static_cast<double>(edge.weight);
+      if (edge.target != v && weight + back_[edge.target] <= back_[v] + slack_)
+        f(edge.target, weight);
+    }
+  }
+
+  // Returns the tight edge of a vertex, the least of parallel ones, if there is one.
+  Step only(Index v) const {
+    Step found{kUnknown, 0};
+    each_tight(v, [&](Index to, double weight) {
+      if (found.to == kUnknown || (found.to == to && weight < found.weight))
+        found = {to, weight};
+      else if (found.to != to)
+        found.to = kSeveral;
+    });
+    return found.to == kUnknown ? Step{kSeveral, 0} : found;
+  }
+
+  void offer(Index to, double sum) {
+    for (Step& way : ways_)
+      if (way.to == to) {
+        way.weight = std::min(way.weight, sum);
+        return;
+      }
+    ways_.push_back({to, sum});
+  }
+
+  const C& csr_;
+  std::vector<Step> next_;
+  std::vector<Step> ways_;  // by their last vertices
+  Index target_ = 0;
+  const double* back_ = nullptr;
+  double slack_ = 0;
+};
+
+// out[i, j]: the sum from source i to target j, from the left, or NaN if it is not decided; back[j,
+// v]: the distance from v to target j, summed from the right.
+void sums_toward(GraphView& view, const Ids& sources, const Ids& targets, const Array& back,
+                 double least_weight, const Array& out, int threads) {
+  const std::size_t k = sources.size(), count = targets.size();
+  double* const found = checked<double>(out, k * count, "out");
+  const auto run = [&](const auto& csr) {
+    using C = std::decay_t<decltype(csr)>;
+    if constexpr (!std::is_same_v<typename C::Weight, double>) throw nb::type_error("float64");
+    const auto n = static_cast<std::size_t>(csr.n);
+    const double* const distances = checked<double>(back, count * n, "back");
+    for (const auto* ids : {&sources, &targets})
+      for (std::size_t i = 0; i < ids->size(); ++i)
+        if (ids->data()[i] < 0 || at(ids->data()[i]) >= n) throw nb::index_error("not a vertex");
+    nb::gil_scoped_release release;
+    spread_blocks(static_cast<int64_t>(count), 1, threads, [&](const auto& each, Interrupt& poll) {
+      Toward<C> toward(csr);
+      each([&](int64_t first, int64_t last) {
+        for (std::size_t j = at(first); j < at(last); ++j) {
+          const double* const row = distances + j * n;
+          double longest = 0;
+          for (std::size_t i = 0; i < k; ++i)
+            if (const double d = row[sources.data()[i]]; !std::isinf(d))
+              longest = std::max(longest, d);
+          // Each sum of a path is off by an epsilon per edge at most, and five sums are compared.
+          const double edges = std::min(static_cast<double>(n), longest / least_weight + 2);
+          const double slack = 5 * edges * std::numeric_limits<double>::epsilon() * longest;
+          poll.poll(n);
+          toward.begin(static_cast<Index>(targets.data()[j]), row, slack);
+          for (std::size_t i = 0; i < k; ++i)
+            found[i * count + j] = toward.sum(static_cast<Index>(sources.data()[i]));
+        }
+      });
+    });
+  };
+  visit_rows(view, count, threads, run);
+}
+
+}  // namespace
+}  // namespace nearfar::bounded
+
+namespace nearfar {
+NEARFAR_BIND(m) {
+  using nb::arg;
+  m.def("sums_toward", &bounded::sums_toward, arg("view"), arg("sources"), arg("targets"),
+        arg("back"), arg("least_weight"), arg("out"), arg("threads"));
+}
+}  // namespace nearfar
