@@ -246,6 +246,36 @@ def tables_on(name: str, graph: Graph, scale: str) -> Rows:
     )  # fmt: skip
 
 
+def few(scale: str) -> Rows:
+    """Measure tables of many vertices by few without preparing, in both directions."""
+    count, width = (1000, 5) if scale == "paper" else (60, 3)
+    for name, given in networks(scale):
+        for dtype, factor in (("int32", 1), ("float64", 1.2345)):
+            weights = (np.asarray(given.weights) * factor).astype(dtype)
+            graph = Graph.from_csr(given.indptr, given.indices, weights, directed=given.directed)
+            rng = np.random.default_rng(7)
+            starts, ends = (rng.choice(graph.n_vertices, k, replace=False) for k in (count, width))
+
+            def solved(graph: Graph = graph, a: Any = starts, b: Any = ends, **how: Any) -> Any:
+                return nearfar.distances(graph, a, targets=b, device="cpu", threads=1, **how)
+
+            # Rows of a given block are searched from their sources.
+            contenders: dict[str, Any] = {
+                "nearfar": solved,
+                "from the sources, nearfar": lambda count=count: solved(block=count),
+            }
+            if have("igraph"):
+                theirs, ids = graph.to_igraph(), (starts.tolist(), ends.tolist())
+                contenders["igraph"] = lambda theirs=theirs, ids=ids: np.array(
+                    theirs.distances(*ids, weights="weight")
+                )
+            samples = take_turns(contenders, ROUNDS, close, patience=4)
+            yield line(
+                f"{name}, {dtype}: {count:,} x {width} vertices, not prepared", "nearfar", samples,
+                network=name,
+            )  # fmt: skip
+
+
 def large(scale: str) -> Rows:
     """Measure tables between ten thousand places, on all cores."""
     for name, graph in networks(scale):
@@ -393,7 +423,7 @@ def along(graph: Graph, path: Any) -> float:
 
 if __name__ == "__main__":
     answer(
-        __doc__ or "", {"snapping": snapping, "tables": tables, "large": large,
+        __doc__ or "", {"snapping": snapping, "tables": tables, "few": few, "large": large,
                         "nearest": nearest, "routes": routes},
         lambda part, row: None,
     )  # fmt: skip

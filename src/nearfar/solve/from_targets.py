@@ -29,7 +29,7 @@ from nearfar.system.threads import check_threads
 
 _FEWER = 2  # sources per target from which searches from the targets are faster
 _FEWER_ADDED = 8  # the same if sums are added again
-_TRANSPOSED = 8  # searches that take as long as reversing the edges
+_TRANSPOSED = 4  # searches that take as long as reversing the edges
 _ENTRIES = 1 << 27  # of a table, which is held twice
 _ROWS = 1 << 24  # distances from targets that are held at a time, if sums are added again
 _UNDECIDED = 1 / 8  # share of sums from which searches from the sources are faster
