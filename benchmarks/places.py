@@ -259,10 +259,9 @@ def few(scale: str) -> Rows:
             def solved(graph: Graph = graph, a: Any = starts, b: Any = ends, **how: Any) -> Any:
                 return nearfar.distances(graph, a, targets=b, device="cpu", threads=1, **how)
 
-            # Rows of a given block are searched from their sources.
             contenders: dict[str, Any] = {
                 "nearfar": solved,
-                "from the sources, nearfar": lambda count=count: solved(block=count),
+                "from the sources, nearfar": lambda run=solved: run(method="worker_per_source"),
             }
             if have("igraph"):
                 theirs, ids = graph.to_igraph(), (starts.tolist(), ends.tolist())

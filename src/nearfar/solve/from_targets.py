@@ -57,11 +57,11 @@ def from_targets(
     reversing = 0 if graph.has_transpose else _TRANSPOSED
     if len(rows) < _FEWER * (len(columns) + reversing) or not len(columns):
         return None
-    if is_prepared(graph) or graph.on_device or graph.n_negative:
+    if is_prepared(graph) or is_ready(graph) or graph.on_device or graph.n_negative:
         return None
     if len(rows) * len(columns) > _ENTRIES:
         return None
-    if reversing and (is_ready(graph) or _prepares(graph, rows, columns, call)):
+    if reversing and _prepares(graph, rows, columns, call):
         return None  # later tables benefit from a graph that is prepared as it was given
     about: dict[str, Any] = {}
     found: NDArray[Any] | None = None
