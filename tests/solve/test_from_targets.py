@@ -49,7 +49,7 @@ def test_a_table_of_few_targets_is_that_of_its_rows(
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("limit", [None, 55.5])
-@pytest.mark.parametrize("choice", [None, (0.1, 0.2, 0.3), (1.0, 2**0.5)])
+@pytest.mark.parametrize("choice", [None, (0.0, 0.1, 0.2, 0.3, 0.4, 0.7), (1.0, 2**0.5)])
 def test_sums_of_fractions_have_the_bits_of_searches_from_the_sources(
     directed: bool, limit: float | None, choice: tuple[float, ...] | None
 ) -> None:

@@ -25,6 +25,7 @@ from nearfar.prepared import is_prepared
 from nearfar.prepared.first import FirstOptions, is_ready
 from nearfar.solve.arrays import mask_beyond
 from nearfar.solve.steps.request import make_request
+from nearfar.system.memory import shortage
 from nearfar.system.threads import check_threads
 
 _FEWER = 2  # sources per target from which searches from the targets are faster
@@ -61,7 +62,7 @@ def from_targets(
         return None
     if len(rows) * len(columns) > _ENTRIES:
         return None
-    if reversing and _prepares(graph, rows, columns, call):
+    if reversing and (_prepares(graph, rows, columns, call) or shortage(_bytes(graph)) is not None):
         return None  # later tables benefit from a graph that is prepared as it was given
     about: dict[str, Any] = {}
     found: NDArray[Any] | None = None
@@ -78,6 +79,11 @@ def from_targets(
     if stats is not None:
         stats.update(about, reason=about["reason"] + _REASON)
     return np.ascontiguousarray(found)
+
+
+def _bytes(graph: Graph) -> int:
+    """Return the bytes of the reversed edges, twice, as they are while they are sorted."""
+    return 2 * graph.n_edges * (graph.index_dtype.itemsize + graph.weight_dtype.itemsize)
 
 
 def _prepares(

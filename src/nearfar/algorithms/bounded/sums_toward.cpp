@@ -20,6 +20,7 @@ namespace nearfar::bounded {
 namespace {
 
 constexpr double kUndecided = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kTried = 16;  // undecided sums after which, if most are, others are not tried
 
 // Paths to one target. The next edge of a vertex is found when a path first gets there.
 template <class C>
@@ -37,8 +38,10 @@ class Toward {
     if (std::isinf(back_[source])) return back_[source];
     double least = std::numeric_limits<double>::infinity();
     ways_.assign(1, {source, 0});
+    near_.clear();
     for (std::size_t steps = 0; !ways_.empty(); ++steps) {
-      if (ways_.size() > kMostWays || steps > next_.size()) return kUndecided;
+      if (ways_.size() > kMostWays || near_.size() > kMostNear || steps > next_.size())
+        return kUndecided;
       const auto last = std::max_element(ways_.begin(), ways_.end(),
                                          [&](Step a, Step b) { return back_[a.to] < back_[b.to]; });
       const Step way = *last;
@@ -48,6 +51,7 @@ class Toward {
         least = std::min(least, way.weight);
         continue;
       }
+      if (passed(way)) continue;
       if (next_[way.to].to == kUnknown) next_[way.to] = only(way.to);
       const Step next = next_[way.to];
       if (next.to == kSeveral)
@@ -60,7 +64,7 @@ class Toward {
 
  private:
   static constexpr Index kSeveral = std::numeric_limits<Index>::max(), kUnknown = kSeveral - 1;
-  static constexpr std::size_t kMostWays = 16;
+  static constexpr std::size_t kMostWays = 16, kMostNear = 64;
   struct Step {
     Index to;
     double weight;  // of an edge, or of all edges of a way so far
@@ -89,6 +93,20 @@ class Toward {
     return found.to == kUnknown ? Step{kSeveral, 0} : found;
   }
 
+  // Returns whether a way as short was continued from the same vertex; edges of weight 0, or within
+  // rounding, lead back to vertices as near to the target as this one.
+  bool passed(Step way) {
+    if (!near_.empty() && back_[near_.front().to] > back_[way.to] + slack_) near_.clear();
+    for (Step& other : near_)
+      if (other.to == way.to) {
+        if (other.weight <= way.weight) return true;
+        other.weight = way.weight;
+        return false;
+      }
+    near_.push_back(way);
+    return false;
+  }
+
   void offer(Index to, double sum) {
     for (Step& way : ways_)
       if (way.to == to) {
@@ -100,7 +118,7 @@ class Toward {
 
   const C& csr_;
   std::vector<Step> next_;
-  std::vector<Step> ways_;  // by their last vertices
+  std::vector<Step> ways_, near_;  // ways by their last vertices; those continued last
   Index target_ = 0;
   const double* back_ = nullptr;
   double slack_ = 0;
@@ -135,8 +153,13 @@ void sums_toward(GraphView& view, const Ids& sources, const Ids& targets, const 
           const double slack = 5 * edges * std::numeric_limits<double>::epsilon() * longest;
           poll.poll(n);
           toward.begin(static_cast<Index>(targets.data()[j]), row, slack);
-          for (std::size_t i = 0; i < k; ++i)
-            found[i * count + j] = toward.sum(static_cast<Index>(sources.data()[i]));
+          std::size_t undecided = 0;
+          for (std::size_t i = 0; i < k; ++i) {
+            const bool hopeless = undecided > kTried && 2 * undecided > i;
+            double& sum = found[i * count + j];
+            sum = hopeless ? kUndecided : toward.sum(static_cast<Index>(sources.data()[i]));
+            undecided += std::isnan(sum);
+          }
         }
       });
     });
