@@ -523,6 +523,27 @@ def test_lengths_along_a_path() -> None:
         assert prepared.lengths(prepared.path_edges(5, 5)) == [0]
 
 
+@pytest.mark.parametrize("count", [3, 16, 40, 300])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float64"])
+def test_tables_of_sources_in_any_order(count: int, dtype: str) -> None:
+    """Sources share the paths to the root of their tree, and targets their ancestors."""
+    rng = np.random.default_rng(count)
+    for directed, edges in ((True, 260), (False, 150)):  # the second falls into many parts
+        tails, heads = rng.integers(0, 200, (2, edges))
+        weights = rng.integers(0, 30, edges).astype(dtype)
+        graph = Graph.from_edges(tails, heads, weights, n_vertices=200, directed=directed)
+        prepared = ready(graph)
+        sources, targets = rng.integers(0, 200, count), rng.integers(0, 200, 25)
+        rows = nearfar.distances(graph, sources, device="cpu")
+        method = "elimination_tree_rows"
+        np.testing.assert_array_equal(nearfar.distances(prepared, sources, method=method), rows)
+        for threads in (1, 2):
+            table = nearfar.distances(
+                prepared, sources, targets=targets, method=method, threads=threads
+            )
+            np.testing.assert_array_equal(table, rows[:, targets])
+
+
 @pytest.mark.parametrize("limit", [0, 60, 200, 1000, 10**6])
 @pytest.mark.parametrize("directed", [False, True])
 def test_rows_within_a_limit(limit: int, directed: bool) -> None:

@@ -4,8 +4,8 @@
 // Both directions add the same weights in another order, so the sums differ in their last bits. A
 // path whose sum from the source is least is, but for rounding, as short as the path whose sum from
 // the target is least, so each of its edges is tight but for rounding. Few vertices have several
-// such edges: all ways are followed, the one that is farthest from the target first, so that ways
-// meet again. Where there are many, as in grids, a sum is not decided.
+// such edges: all paths are followed, the one whose end is farthest from the target first, so that
+// they meet again. Where there are many, as in grids, a sum is not decided.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -37,37 +37,37 @@ class Toward {
   double sum(Index source) {
     if (std::isinf(back_[source])) return back_[source];
     double least = std::numeric_limits<double>::infinity();
-    ways_.assign(1, {source, 0});
+    paths_.assign(1, {source, 0});
     near_.clear();
-    for (std::size_t steps = 0; !ways_.empty(); ++steps) {
-      if (ways_.size() > kMostWays || near_.size() > kMostNear || steps > next_.size())
+    for (std::size_t steps = 0; !paths_.empty(); ++steps) {
+      if (paths_.size() > kMostPaths || near_.size() > kMostNear || steps > next_.size())
         return kUndecided;
-      const auto last = std::max_element(ways_.begin(), ways_.end(),
+      const auto last = std::max_element(paths_.begin(), paths_.end(),
                                          [&](Step a, Step b) { return back_[a.to] < back_[b.to]; });
-      const Step way = *last;
-      *last = ways_.back();
-      ways_.pop_back();
-      if (way.to == target_) {
-        least = std::min(least, way.weight);
+      const Step path = *last;
+      *last = paths_.back();
+      paths_.pop_back();
+      if (path.to == target_) {
+        least = std::min(least, path.weight);
         continue;
       }
-      if (passed(way)) continue;
-      if (next_[way.to].to == kUnknown) next_[way.to] = only(way.to);
-      const Step next = next_[way.to];
+      if (passed(path)) continue;
+      if (next_[path.to].to == kUnknown) next_[path.to] = only(path.to);
+      const Step next = next_[path.to];
       if (next.to == kSeveral)
-        each_tight(way.to, [&](Index to, double weight) { offer(to, way.weight + weight); });
+        each_tight(path.to, [&](Index to, double weight) { offer(to, path.weight + weight); });
       else
-        offer(next.to, way.weight + next.weight);
+        offer(next.to, path.weight + next.weight);
     }
     return std::isinf(least) ? kUndecided : least;
   }
 
  private:
   static constexpr Index kSeveral = std::numeric_limits<Index>::max(), kUnknown = kSeveral - 1;
-  static constexpr std::size_t kMostWays = 16, kMostNear = 64;
+  static constexpr std::size_t kMostPaths = 16, kMostNear = 64;
   struct Step {
     Index to;
-    double weight;  // of an edge, or of all edges of a way so far
+    double weight;  // of an edge, or of a path so far
   };
 
   template <class F>
@@ -93,32 +93,32 @@ class Toward {
     return found.to == kUnknown ? Step{kSeveral, 0} : found;
   }
 
-  // Returns whether a way as short was continued from the same vertex; edges of weight 0, or within
-  // rounding, lead back to vertices as near to the target as this one.
-  bool passed(Step way) {
-    if (!near_.empty() && back_[near_.front().to] > back_[way.to] + slack_) near_.clear();
+  // Returns whether a path as short was continued from the same vertex; edges of weight 0, or
+  // within rounding, lead back to vertices as near to the target as this one.
+  bool passed(Step path) {
+    if (!near_.empty() && back_[near_.front().to] > back_[path.to] + slack_) near_.clear();
     for (Step& other : near_)
-      if (other.to == way.to) {
-        if (other.weight <= way.weight) return true;
-        other.weight = way.weight;
+      if (other.to == path.to) {
+        if (other.weight <= path.weight) return true;
+        other.weight = path.weight;
         return false;
       }
-    near_.push_back(way);
+    near_.push_back(path);
     return false;
   }
 
   void offer(Index to, double sum) {
-    for (Step& way : ways_)
-      if (way.to == to) {
-        way.weight = std::min(way.weight, sum);
+    for (Step& path : paths_)
+      if (path.to == to) {
+        path.weight = std::min(path.weight, sum);
         return;
       }
-    ways_.push_back({to, sum});
+    paths_.push_back({to, sum});
   }
 
   const C& csr_;
   std::vector<Step> next_;
-  std::vector<Step> ways_, near_;  // ways by their last vertices; those continued last
+  std::vector<Step> paths_, near_;  // paths by their ends; those continued last
   Index target_ = 0;
   const double* back_ = nullptr;
   double slack_ = 0;

@@ -40,7 +40,7 @@ struct Restricted {
   Restricted(const Arcs& arcs, const std::vector<int32_t>& targets) : place(targets.size()) {
     const std::vector<std::size_t> order = ascending(targets);
     for (std::size_t i = 0; i < order.size(); ++i) {
-      // Labels are a postorder: a way to the root meets that of the next target at its first label
+      // Labels are a postorder: a path to the root meets that of the next target at its first label
       // that is not less than this target.
       const int32_t next = i + 1 < order.size() ? targets[order[i + 1]] : arcs.n;
       place[order[i]] = static_cast<int32_t>(label.size());

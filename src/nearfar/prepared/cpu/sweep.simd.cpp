@@ -48,15 +48,15 @@ void sweep_one(const Metric<Value>& metric, int32_t source, Value* path, Value* 
 namespace {
 
 // Fills `started` with the distances from all sources to their ancestors, and returns the number of
-// these. Sources ascend: once a way to the root meets that of the next source, nothing else comes
-// from below, and the values above are those of both.
+// these. Sources ascend: where a path to the root meets that of the next source, all that is below
+// is done, and the values above are those of both.
 template <class Value, int kLanes, class L>
 NEARFAR_INLINE int32_t climb_lanes(const Arcs& arcs, const Upward<Value>& up,
                                    const int32_t* sources, int count, SweepState<Value>& state) {
   using Vector = typename L::Vector;
   constexpr int kParts = kLanes / L::kCount;
   auto at = [](Value* values, int64_t i) { return values + i * kLanes; };
-  int32_t n_touched = 0, shared = -1;  // depth at which the way meets the previous one
+  int32_t n_touched = 0, shared = -1;  // depth at which the path meets the previous one
   for (int lane = 0; lane < count; ++lane) {
     int32_t v = sources[lane], depth = arcs.depth[v];
     for (Value* x = at(state.path, shared + 1); x < at(state.path, depth + 1); ++x)
