@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,8 +125,6 @@ def test_arguments_that_are_about_rows_keep_searches_from_the_sources() -> None:
     graph = random_graph(1, "int32", directed=False)
     calls: list[dict[str, Any]] = [
         {"method": "worker_per_source"},
-        {"out": np.empty((90, 2), np.int32)},
-        {"out": "csr"},
         {"memory": 10**8},
     ]
     for call in calls:
@@ -150,6 +149,35 @@ def test_reductions_of_few_targets(reduce: Any, dtype: str) -> None:
     )
     for one, other in zip(np.atleast_1d(found), np.atleast_1d(wanted), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("out", ["rows.npy", "rows.zarr", "array", "csr"])
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_other_results(out: str, dtype: str, tmp_path: Path) -> None:
+    graph = random_graph(5, dtype, directed=False, fractions=dtype == "float64")
+    sources, targets = [*range(120), 7, 7], [3, 7, 150]
+    wanted = by_rows(graph, sources, targets)
+    given: Any = np.empty(wanted.shape, dtype) if out == "array" else out
+    call: dict[str, Any] = {"out": given}
+    if "." in out:
+        call = {"out": tmp_path / out, "block": 50}
+    seen: list[tuple[float, float]] = []
+    for _ in range(2):  # the second call finds the blocks of the first
+        stats: dict[str, Any] = {}
+        found: Any = nearfar.distances(
+            graph, sources, targets=targets, stats=stats,
+            progress=lambda *part: seen.append(part), **call,
+        )  # fmt: skip
+        assert WORDS in stats["reason"]
+        if out == "csr":
+            other: Any = nearfar.distances(
+                graph, sources, targets=targets, out="csr", method="worker_per_source"
+            )
+            for name in ("indptr", "indices", "data"):
+                np.testing.assert_array_equal(getattr(found, name), getattr(other, name))
+        else:
+            np.testing.assert_array_equal(np.asarray(found), wanted)
+        assert seen[-1][0] == seen[-1][1]
 
 
 def test_names_repeated_sources_and_progress() -> None:

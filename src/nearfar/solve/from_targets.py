@@ -47,12 +47,12 @@ def from_targets(
     graph: Graph,
     rows: NDArray[np.int64],
     columns: NDArray[np.int64],
-    stats: dict[str, Any] | None,
+    stats: dict[str, Any],
     **call: Any,
 ) -> NDArray[Any] | None:
     """Return the table, or None if searches from the sources are faster or sums may differ.
 
-    ``call`` are the limit, device and threads.
+    ``call`` are the limit, device and threads. ``stats`` is filled if the table is returned.
     """
     any_order = graph.weight_dtype.kind == "i" or graph.has_equal_weights
     reversing = 0 if graph.has_transpose else _TRANSPOSED
@@ -76,8 +76,7 @@ def from_targets(
         found = _added(table, graph, rows, columns, about, call)
     if found is None:
         return None
-    if stats is not None:
-        stats.update(about, reason=about["reason"] + _REASON)
+    stats.update(about, reason=about["reason"] + _REASON)
     return np.ascontiguousarray(found)
 
 

@@ -43,7 +43,7 @@ from nearfar.solve.steps.request import (
 from nearfar.solve.steps.room import is_path, packed_edges, sink_of
 from nearfar.solve.steps.run import Run
 from nearfar.system.devices import several
-from nearfar.system.devices.arrays import to_host
+from nearfar.system.devices.arrays import is_device_array, to_host
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -214,7 +214,7 @@ def distances(
     labelled = isinstance(out, str) and out in LABELLED
     if labelled and (predecessors or reduce):
         raise OptionError(f"{keyword('out', out)} cannot be combined with predecessors or reduce")
-    sizes = memory is not None or block is not None
+    sizes = memory is not None or (block is not None and out is None)
     check_kind("distances", "memory", memory, "float | None")
     check_block("distances", block)
     check_stats(stats, progress)
@@ -244,18 +244,22 @@ def distances(
     if not in_file:
         rows, places = distinct_sources(rows)
     simple = method == "auto" and not (options or predecessors or sizes)
-    if columns is not None and simple and out is None and devices is None:
+    known = None
+    if columns is not None and simple and devices is None and not is_device_array(out):
         reduction = None if reduce is None else Reduction.parse(reduce)
-        found = from_targets(distances, graph, rows, columns, stats, **given)
-        if found is not None:
+        about: dict[str, Any] = {}
+        known = from_targets(distances, graph, rows, columns, about, **given)
+        if known is not None and out is None:
             if reduction is not None:
                 reducing = ReducingSink(reduction, rows, columns, graph)
-                reducing.start(found.shape, graph.weight_dtype)
-                reducing.put(0, 0, found)
-                found = reducing.finish()
+                reducing.start(known.shape, graph.weight_dtype)
+                reducing.put(0, 0, known)
+                known = reducing.finish()
             if progress is not None:
                 progress(len(rows), len(rows))
-            return found if places is None else repeat_rows(found, places)
+            if stats is not None:
+                stats.update(about)
+            return known if places is None else repeat_rows(known, places)
     request = make_request(
         graph,
         "all_pairs" if _is_every(rows, graph.n_vertices) else "batch",
@@ -291,11 +295,12 @@ def distances(
         if edges_in := packed_edges(run, int(memory), folder):
             run.stats["edges_in"] = edges_in
     sink = sink_of(run, out, reduce, memory, block, predecessors)
+    run.table = known
     began = time.perf_counter()
     result = run.into(sink, progress)
     ended = time.perf_counter()
     before = run.predecessors(result) if predecessors else None
-    if method == "auto" and run.plan.variant is plan.variant and not in_file:
+    if method == "auto" and run.plan.variant is plan.variant and not in_file and known is None:
         seconds = time.perf_counter() - began
         measured.record_run(plan.timed, request, plan.variant, seconds)
     if places is not None:
@@ -303,6 +308,8 @@ def distances(
         before = None if before is None else repeat_rows(before, places)
     if stats is not None:
         stats.update(run.stats, seconds=ended - began, reason=run.plan.reason)
+        if known is not None:
+            stats.update(about)
         if predecessors:
             found_with_rows = run.stats.get("predecessor_seconds", 0.0)
             stats["predecessor_seconds"] = found_with_rows + time.perf_counter() - ended

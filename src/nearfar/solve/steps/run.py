@@ -40,6 +40,7 @@ class Run:
         self.block = max(len(rows), 1)  # rows solved at a time
         self.rows_at_once = self.block  # rows materialised at a time to reduce a block
         self.stats: dict[str, Any] = {}
+        self.table: Any = None  # all rows, if they are known before the run
         self._wide_rows: list[int] = []  # rows solved in 64 bits
         self._trees: dict[int, Any] = {}  # predecessors by block; None if the pass computes them
 
@@ -113,6 +114,9 @@ class Run:
         self.stats["engine"] = self.plan.variant.id
 
     def _one_block(self, sink: Sink, number: int, first: int) -> None:
+        if self.table is not None:
+            sink.put(number, first, self.table[first : first + self.block])
+            return
         part = self.rows[first : first + self.block]
         if isinstance(sink, ReducingSink):
             self._reduce_into(sink, number, first, part)
