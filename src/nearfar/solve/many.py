@@ -246,15 +246,9 @@ def distances(
     simple = method == "auto" and not (options or predecessors or sizes)
     known = None
     if columns is not None and simple and devices is None and not is_device_array(out):
-        reduction = None if reduce is None else Reduction.parse(reduce)
         about: dict[str, Any] = {}
         known = from_targets(distances, graph, rows, columns, about, **given)
-        if known is not None and out is None:
-            if reduction is not None:
-                reducing = ReducingSink(reduction, rows, columns, graph)
-                reducing.start(known.shape, graph.weight_dtype)
-                reducing.put(0, 0, known)
-                known = reducing.finish()
+        if known is not None and out is None and reduce is None:
             if progress is not None:
                 progress(len(rows), len(rows))
             if stats is not None:
