@@ -63,7 +63,7 @@ def from_targets(
     if len(rows) * len(columns) > _ENTRIES:
         return None
     if reversing and (_prepares(graph, rows, columns, call) or shortage(_bytes(graph)) is not None):
-        return None  # later tables benefit from a graph that is prepared as it was given
+        return None  # a graph prepared in its own direction serves later calls
     about: dict[str, Any] = {}
     found: NDArray[Any] | None = None
     if any_order or in_int32(graph) is not None:
@@ -81,7 +81,7 @@ def from_targets(
 
 
 def _bytes(graph: Graph) -> int:
-    """Return the bytes of the reversed edges, twice, as they are while they are sorted."""
+    """Return the bytes that reversing the edges takes: two copies of them."""
     return 2 * graph.n_edges * (graph.index_dtype.itemsize + graph.weight_dtype.itemsize)
 
 
